@@ -1,0 +1,70 @@
+#pragma once
+
+#include <fheres/base/bytes.hpp>
+#include <fheres/memory/driver.hpp>
+#include <fheres/memory/location.hpp>
+
+#include <memory>
+#include <optional>
+
+namespace fheres::memory {
+
+class Region;
+
+/// Sole owner of a piece of a Region; returns it on destruction. Move-only, so two values never share storage
+/// (R8). Empty after a move. The owner must know that no stream still reads or writes it when it lets go.
+class Block {
+ public:
+  Block() = default;
+  Block(Block&& other) noexcept;
+  Block& operator=(Block&& other) noexcept;
+  ~Block();
+
+  explicit operator bool() const { return region_ != nullptr; }
+  /// Only when not empty: where, how many bytes were asked for, and the address.
+  Location at() const;
+  Bytes bytes() const { return bytes_; }
+  std::byte* data() const { return data_; }
+  Extent extent() const { return {at(), data_, bytes_}; }
+  const std::shared_ptr<Region>& region() const { return region_; }
+
+ private:
+  friend class Region;
+  Block(std::shared_ptr<Region> region, std::byte* data, Bytes bytes);
+  std::shared_ptr<Region> region_;
+  std::byte* data_ = nullptr;
+  Bytes bytes_ = 0;
+};
+
+/// One location's storage. With a capacity: one piece of exactly that many bytes, allocated once, so it cannot be
+/// exceeded. Without: one driver allocation a block at a host location, chunks on the others. Thread safe.
+class Region : public std::enable_shared_from_this<Region> {
+ public:
+  /// Throws AllocationError when the location has no such room, std::invalid_argument when it is not present.
+  static std::shared_ptr<Region> make(std::shared_ptr<Driver> driver, Location at, std::optional<Bytes> capacity);
+  ~Region();
+
+  /// A block aligned to kGranule. AllocationError when no free piece is large enough; its detail names the
+  /// largest. Contents are unspecified: debug builds poison them.
+  Block allocate(Bytes bytes);
+
+  Location at() const { return at_; }
+  std::optional<Bytes> capacity() const { return capacity_; }
+  /// Bytes in live blocks, in whole granules, and the largest free piece (of the capacity; 0 where there is none).
+  Bytes allocated() const;
+  Bytes largest_free() const;
+  const std::shared_ptr<Driver>& driver() const { return driver_; }
+
+ private:
+  friend class Block;
+  struct Pieces;
+  Region(std::shared_ptr<Driver> driver, Location at, std::optional<Bytes> capacity);
+  void release(std::byte* data, Bytes bytes) noexcept;
+
+  std::shared_ptr<Driver> driver_;
+  Location at_;
+  std::optional<Bytes> capacity_;
+  std::unique_ptr<Pieces> pieces_;
+};
+
+}  // namespace fheres::memory

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <fheres/memory/location.hpp>
+#include <fheres/residency/handle.hpp>
+
+#include <optional>
+#include <string>
+#include <variant>
+
+namespace fheres::residency {
+
+using memory::Location;
+
+/// Keep what is there and have a replica at `at` (R9).
+struct Ensure {
+  HandleId value;
+  Location at;
+  std::optional<Location> from;  // omitted: chosen in location order (R13)
+  friend bool operator==(const Ensure&, const Ensure&) = default;
+};
+/// Install at `to`, then remove the selected source (R10).
+struct Move {
+  HandleId value;
+  Location to;
+  std::optional<Location> from;
+  friend bool operator==(const Move&, const Move&) = default;
+};
+/// Remove one materialization (R11).
+struct Drop {
+  HandleId value;
+  Location at;
+  friend bool operator==(const Drop&, const Drop&) = default;
+};
+/// End the value: all materializations and its source go (R12).
+struct Discard {
+  HandleId value;
+  friend bool operator==(const Discard&, const Discard&) = default;
+};
+
+using Action = std::variant<Ensure, Move, Drop, Discard>;
+
+HandleId value_of(const Action& action);
+/// `ensure`, `move`, `drop`, `discard`.
+const char* verb_of(const Action& action);
+/// Where the action installs (ensure, move), or removes (drop). Nothing for discard.
+std::optional<Location> location_of(const Action& action);
+
+}  // namespace fheres::residency

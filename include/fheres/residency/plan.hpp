@@ -1,0 +1,34 @@
+#pragma once
+
+#include <fheres/base/bytes.hpp>
+#include <fheres/residency/action.hpp>
+
+#include <string>
+#include <vector>
+
+namespace fheres::residency {
+
+/// Named headroom at a location (R36): charged as reserved while its scope or token lives, rounded up to granules.
+struct ReservationSpec {
+  Location at;
+  Bytes bytes = 0;
+  std::string label;
+  friend bool operator==(const ReservationSpec&, const ReservationSpec&) = default;
+};
+
+/// One stage bound to handles (R39). Order at run time: reclaim, admit reservations, enter, body, exit, release
+/// reservations. Plain data; Manager copies it, so a later change of the original has no effect.
+struct Plan {
+  std::string name;  // not empty
+  std::vector<Action> reclaim;
+  std::vector<ReservationSpec> reservations;
+  std::vector<Action> enter;
+  std::vector<Action> exit;
+  friend bool operator==(const Plan&, const Plan&) = default;
+};
+
+/// The part of a plan that an action or reservation stands in, or `execute` for a raw sequence (R42, R45).
+enum class Phase { execute, reclaim, reserve, enter, exit };
+const char* name(Phase phase);
+
+}  // namespace fheres::residency

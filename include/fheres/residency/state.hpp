@@ -1,0 +1,143 @@
+#pragma once
+
+#include <fheres/residency/action.hpp>
+#include <fheres/residency/errors.hpp>
+#include <fheres/residency/plan.hpp>
+#include <fheres/residency/spec.hpp>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace fheres::residency {
+
+/// One value at one location.
+struct Materialization {
+  Location at;
+  Bytes actual_bytes = 0;  // of the block; the charge is the specification's storage_bytes
+  Protection protection;
+};
+
+/// One value, as State knows it.
+struct ValueRecord {
+  std::shared_ptr<const ValueSpec> spec;
+  std::vector<Materialization> materializations;  // in location order
+  std::optional<Location> source;                 // where its source loads, if it has one
+  bool discarded = false;
+
+  const Materialization* at(Location location) const;
+};
+
+/// Charges of one location (R25).
+struct Account {
+  Location at;
+  std::optional<Bytes> budget;
+  Bytes used = 0;
+  Bytes reserved = 0;
+  Bytes peak_used = 0;
+  Bytes peak_charged = 0;
+  std::optional<Bytes> remaining() const;
+};
+
+struct ReservationRecord {
+  ReservationId id;
+  ReservationSpec spec;  // bytes: what is still reserved (adoption out of it lowers them, R38)
+};
+
+/// Why an action, reservation or protection is not possible, with the numbers. Cheap to make: text comes later.
+struct Refusal {
+  enum class Rule {
+    foreign_handle, unknown_handle, discarded_handle, unavailable, budget, in_use, exclusive_elsewhere, last_copy,
+    not_reconstructible, absent_location
+  };
+  Rule rule;
+  HandleId value;
+  Location at = Location::pageable_host();
+  Protection counts;                                   // in_use
+  Bytes budget = 0, used = 0, reserved = 0, requested = 0;  // budget
+};
+
+/// A transition that has begun: what will be done, and what was charged for it. Made by State::begin, ended by
+/// exactly one commit or abort of the same State.
+struct Transition {
+  enum class Work { nothing, copy, load, remove };
+  Action action;
+  Work work = Work::nothing;
+  std::string no_op_reason;          // for Work::nothing
+  std::optional<Location> source;    // copy: where it is read; load: where load() makes it
+  std::optional<Location> destination;
+  bool removes_source = false;       // after install
+  Bytes charge = 0;                  // of the destination, 0 where one charge serves both or nothing is installed
+  Bytes temporary = 0;               // at the source location, for the time of load() (R16)
+};
+
+/// The residency rules (design, page 03), once. A storage-free value: values with their places and protections,
+/// accounts with their charges and peaks. The manager executes through it, explain simulates through it, the
+/// controller searches over it. Copies are independent. Not thread safe.
+///
+/// Every function that can be refused returns the Refusal and then has changed nothing (peaks aside, R20).
+class State {
+ public:
+  State(ManagerId manager, const std::map<Location, Bytes>& budgets);
+
+  ManagerId manager() const { return manager_; }
+  std::uint64_t version() const { return version_; }
+
+  // Values.
+  std::variant<HandleId, Refusal> adopt(const ValueSpec& spec, Location at, Bytes actual_bytes);
+  /// Turns that many bytes of the reservation into used bytes in one step (R38).
+  std::variant<HandleId, Refusal> adopt(const ValueSpec& spec, Location at, Bytes actual_bytes, ReservationId from);
+  HandleId register_source(const ValueSpec& spec, Location source);
+  /// Nothing when the handle is good: of this manager, known, not discarded.
+  std::optional<Refusal> check(HandleId value) const;
+  const ValueRecord& record(HandleId value) const;  // of any known handle, discarded too
+  std::span<const ValueRecord> records() const { return values_; }  // index is the serial
+  HandleId handle(std::uint64_t serial) const { return {manager_, serial}; }
+
+  // Transitions (R9 to R17).
+  std::variant<Transition, Refusal> begin(const Action& action);
+  /// `actual_bytes` of the installed block, where one was installed.
+  void commit(const Transition& transition, Bytes actual_bytes);
+  void abort(const Transition& transition);
+  /// begin and commit, with the specification's logical bytes as actual.
+  std::variant<Transition, Refusal> apply(const Action& action);
+
+  // Reservations.
+  std::variant<ReservationId, Refusal> reserve(const ReservationSpec& spec);
+  void release(ReservationId id);  // unknown or already released: nothing
+  std::span<const ReservationRecord> reservations() const { return reservations_; }
+
+  // Protections; counts never go below zero (R37).
+  enum class Token { use, hold, pending };
+  void protect(HandleId value, Location at, Token token);
+  void unprotect(HandleId value, Location at, Token token);
+  /// A lease's release: use becomes pending.
+  void use_to_pending(HandleId value, Location at);
+
+  // Accounts.
+  const Account* account(Location at) const;
+  std::span<const Account> accounts() const { return accounts_; }  // in location order
+  /// used and reserved of every account, recounted from values and reservations. For tests and checks (R26).
+  std::vector<Account> recount() const;
+
+ private:
+  ManagerId manager_;
+  std::uint64_t version_ = 1;
+  std::vector<ValueRecord> values_;
+  std::vector<Account> accounts_;
+  std::vector<ReservationRecord> reservations_;
+  std::uint64_t next_reservation_ = 1;
+  // The charges of begun transitions, so that recount can see them.
+  std::vector<std::pair<Location, Bytes>> temporary_;
+};
+
+/// The text of a refusal (one lower-case line), and the exception of its rule.
+std::string describe(const Refusal& refusal, const State& state);
+[[noreturn]] void raise(const Refusal& refusal, const State& state);
+
+}  // namespace fheres::residency

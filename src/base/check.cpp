@@ -1,0 +1,13 @@
+#include <fheres/base/check.hpp>
+
+#include <stdexcept>
+
+#include <fmt/format.h>
+
+namespace fheres {
+
+void fail_check(const char* condition, const char* file, int line) {
+  throw std::logic_error(fmt::format("invariant broken: {} ({}:{})", condition, file, line));
+}
+
+}  // namespace fheres
