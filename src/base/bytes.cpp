@@ -1,10 +1,10 @@
-#include <fheres/base/bytes.hpp>
-
 #include <array>
 #include <limits>
 #include <stdexcept>
 
 #include <fmt/format.h>
+
+#include <fheres/base/bytes.hpp>
 
 namespace fheres {
 namespace {
@@ -19,9 +19,9 @@ constexpr std::array kUnits{
     Unit{"B", 1},
     Unit{"kB", kThousand},
     Unit{"KB", kThousand},
-    Unit{"MB", kThousand * kThousand},
-    Unit{"GB", kThousand * kThousand * kThousand},
-    Unit{"TB", kThousand * kThousand * kThousand * kThousand},
+    Unit{"MB", kThousand* kThousand},
+    Unit{"GB", kThousand* kThousand* kThousand},
+    Unit{"TB", kThousand* kThousand* kThousand* kThousand},
     Unit{"KiB", kKiB},
     Unit{"MiB", kMiB},
     Unit{"GiB", kGiB},
@@ -48,8 +48,8 @@ Bytes checked_multiply(Bytes a, Bytes b) {
 Bytes round_up_to_granule(Bytes bytes) { return checked_add(bytes, kGranule - 1) / kGranule * kGranule; }
 
 std::string format_bytes(Bytes bytes) {
-  static constexpr std::array<Unit, 5> scale{
-      Unit{"TiB", Bytes{1} << 40}, Unit{"GiB", kGiB}, Unit{"MiB", kMiB}, Unit{"KiB", kKiB}, Unit{"B", 1}};
+  static constexpr std::array<Unit, 5> scale{Unit{"TiB", Bytes{1} << 40}, Unit{"GiB", kGiB},
+                                             Unit{"MiB", kMiB}, Unit{"KiB", kKiB}, Unit{"B", 1}};
   for (const Unit& unit : scale) {
     if (bytes < unit.bytes && unit.bytes != 1) continue;
     if (bytes % unit.bytes == 0) return fmt::format("{} {}", bytes / unit.bytes, unit.name);
@@ -67,7 +67,9 @@ std::string format_exact_bytes(Bytes bytes) {
 }
 
 std::variant<Bytes, BadBytes> parse_bytes(std::string_view text) {
-  const auto bad = [&](std::string_view why) { return BadBytes{fmt::format("`{}` is not a size: {}", text, why)}; };
+  const auto bad = [&](std::string_view why) {
+    return BadBytes{fmt::format("`{}` is not a size: {}", text, why)};
+  };
   if (text.empty()) return bad("it is empty");
   if (text.front() == '-') return bad("a size cannot be negative");
   std::size_t at = 0;
@@ -85,7 +87,8 @@ std::variant<Bytes, BadBytes> parse_bytes(std::string_view text) {
     if (fraction) divisor *= 10;
   }
   if (digits == 0) return bad("expected a number such as `64 MiB`");
-  if (fraction && (text[at - 1] == '.' || text.front() == '.')) return bad("a digit is missing beside the point");
+  if (fraction && (text[at - 1] == '.' || text.front() == '.'))
+    return bad("a digit is missing beside the point");
   std::string_view unit_text = text.substr(at);
   if (!unit_text.empty() && unit_text.front() == ' ') unit_text.remove_prefix(1);
   if (unit_text.empty()) {

@@ -1,8 +1,8 @@
-#include <fheres/base/check.hpp>
-
 #include <stdexcept>
 
 #include <fmt/format.h>
+
+#include <fheres/base/check.hpp>
 
 namespace fheres {
 

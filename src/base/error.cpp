@@ -2,6 +2,7 @@
 
 namespace fheres {
 
-Error::Error(std::string code, const std::string& message) : std::runtime_error(message), code_(std::move(code)) {}
+Error::Error(std::string code, const std::string& message)
+    : std::runtime_error(message), code_(std::move(code)) {}
 
 }  // namespace fheres

@@ -8,7 +8,7 @@ namespace fheres {
 }  // namespace fheres
 
 /// An invariant of ours that no input can break. Always on: a wrong account is worse than a slow one.
-#define FHERES_CHECK(condition)                                              \
-  do {                                                                       \
-    if (!(condition)) ::fheres::fail_check(#condition, __FILE__, __LINE__);  \
+#define FHERES_CHECK(condition)                                             \
+  do {                                                                      \
+    if (!(condition)) ::fheres::fail_check(#condition, __FILE__, __LINE__); \
   } while (false)

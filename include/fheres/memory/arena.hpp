@@ -1,10 +1,10 @@
 #pragma once
 
-#include <fheres/base/bytes.hpp>
-
 #include <cstddef>
 #include <map>
 #include <optional>
+
+#include <fheres/base/bytes.hpp>
 
 namespace fheres::memory {
 
@@ -19,7 +19,8 @@ class Arena {
   /// The lowest offset with room for `bytes` (rounded up to granules), or nothing when no free piece is large
   /// enough. Zero bytes take no room and give offset 0.
   std::optional<Bytes> allocate(Bytes bytes);
-  /// Ends an allocation of `bytes` at `offset`, both as given to and by allocate. std::logic_error if there is none.
+  /// Ends an allocation of `bytes` at `offset`, both as given to and by allocate. std::logic_error if there
+  /// is none.
   void free(Bytes offset, Bytes bytes);
 
   Bytes capacity() const { return capacity_; }

@@ -1,11 +1,11 @@
 #pragma once
 
+#include <memory>
+#include <optional>
+
 #include <fheres/base/bytes.hpp>
 #include <fheres/memory/driver.hpp>
 #include <fheres/memory/location.hpp>
-
-#include <memory>
-#include <optional>
 
 namespace fheres::memory {
 
@@ -36,12 +36,14 @@ class Block {
   Bytes bytes_ = 0;
 };
 
-/// One location's storage. With a capacity: one piece of exactly that many bytes, allocated once, so it cannot be
-/// exceeded. Without: one driver allocation a block at a host location, chunks on the others. Thread safe.
+/// One location's storage. With a capacity: one piece of exactly that many bytes, allocated once, so it
+/// cannot be exceeded. Without: one driver allocation a block at a host location, chunks on the others.
+/// Thread safe.
 class Region : public std::enable_shared_from_this<Region> {
  public:
   /// Throws AllocationError when the location has no such room, std::invalid_argument when it is not present.
-  static std::shared_ptr<Region> make(std::shared_ptr<Driver> driver, Location at, std::optional<Bytes> capacity);
+  static std::shared_ptr<Region> make(std::shared_ptr<Driver> driver, Location at,
+                                      std::optional<Bytes> capacity);
   ~Region();
 
   /// A block aligned to kGranule. AllocationError when no free piece is large enough; its detail names the
@@ -50,7 +52,8 @@ class Region : public std::enable_shared_from_this<Region> {
 
   Location at() const { return at_; }
   std::optional<Bytes> capacity() const { return capacity_; }
-  /// Bytes in live blocks, in whole granules, and the largest free piece (of the capacity; 0 where there is none).
+  /// Bytes in live blocks, in whole granules, and the largest free piece (of the capacity; 0 where there is
+  /// none).
   Bytes allocated() const;
   Bytes largest_free() const;
   const std::shared_ptr<Driver>& driver() const { return driver_; }

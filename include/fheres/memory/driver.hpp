@@ -1,14 +1,14 @@
 #pragma once
 
-#include <fheres/base/bytes.hpp>
-#include <fheres/base/error.hpp>
-#include <fheres/memory/location.hpp>
-#include <fheres/memory/stream.hpp>
-
 #include <cstddef>
 #include <functional>
 #include <optional>
 #include <string>
+
+#include <fheres/base/bytes.hpp>
+#include <fheres/base/error.hpp>
+#include <fheres/memory/location.hpp>
+#include <fheres/memory/stream.hpp>
 
 namespace fheres::memory {
 
@@ -48,12 +48,13 @@ class DeviceError : public Error {
   std::string call;
 };
 
-/// The machine: storage, copies, streams and events of *all* locations, so that a copy between any two has one
-/// owner. One object per process serves every manager. This is one of the project's three virtual interfaces;
-/// implementations are the emulated drivers (memory/emulated.hpp) and CUDA (memory/cuda.hpp).
+/// The machine: storage, copies, streams and events of *all* locations, so that a copy between any two has
+/// one owner. One object per process serves every manager. This is one of the project's three virtual
+/// interfaces; implementations are the emulated drivers (memory/emulated.hpp) and CUDA (memory/cuda.hpp).
 ///
-/// Thread safe. No call depends on an ambient device or a default stream. Every failure throws AllocationError
-/// or DeviceError and leaves nothing half done; only the calls marked noexcept swallow failures.
+/// Thread safe. No call depends on an ambient device or a default stream. Every failure throws
+/// AllocationError or DeviceError and leaves nothing half done; only the calls marked noexcept swallow
+/// failures.
 class Driver {
  public:
   virtual ~Driver() = default;
@@ -89,9 +90,9 @@ class Driver {
   virtual void synchronize(const Stream& stream) = 0;
   virtual void synchronize_device(Location device) = 0;
 
-  /// Queues a copy of `source.bytes` bytes; both extents have the same size and do not overlap. At least one end
-  /// is the stream's device, or the copy is between two devices. A pageable end may block the caller. Storage
-  /// must stay valid until the stream has passed it.
+  /// Queues a copy of `source.bytes` bytes; both extents have the same size and do not overlap. At least one
+  /// end is the stream's device, or the copy is between two devices. A pageable end may block the caller.
+  /// Storage must stay valid until the stream has passed it.
   virtual void copy(const Stream& stream, const Extent& destination, const Extent& source) = 0;
   /// The same for rows. Extents cover the rows with their pitch.
   virtual void copy_2d(const Stream& stream, const Extent& destination, const Extent& source,

@@ -1,11 +1,11 @@
 #pragma once
 
-#include <fheres/memory/location.hpp>
-#include <fheres/residency/handle.hpp>
-
 #include <optional>
 #include <string>
 #include <variant>
+
+#include <fheres/memory/location.hpp>
+#include <fheres/residency/handle.hpp>
 
 namespace fheres::residency {
 

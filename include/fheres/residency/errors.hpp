@@ -1,14 +1,14 @@
 #pragma once
 
-#include <fheres/base/bytes.hpp>
-#include <fheres/base/error.hpp>
-#include <fheres/residency/handle.hpp>
-#include <fheres/memory/location.hpp>
-
 #include <cstdint>
 #include <exception>
 #include <optional>
 #include <string>
+
+#include <fheres/base/bytes.hpp>
+#include <fheres/base/error.hpp>
+#include <fheres/memory/location.hpp>
+#include <fheres/residency/handle.hpp>
 
 namespace fheres::residency {
 
@@ -45,7 +45,8 @@ class UnavailableError : public ResidencyError {
 /// `residency/budget`.
 class BudgetError : public ResidencyError {
  public:
-  BudgetError(Location where, Bytes budget_, Bytes used_, Bytes reserved_, Bytes requested_, const std::string& what);
+  BudgetError(Location where, Bytes budget_, Bytes used_, Bytes reserved_, Bytes requested_,
+              const std::string& what);
   Location at;
   Bytes budget, used, reserved, requested;
 };
@@ -63,7 +64,8 @@ class OwnershipError : public ResidencyError {
 /// `residency/materialization`: a loaded or moved block is not what the specification says.
 class MaterializationError : public ResidencyError {
  public:
-  explicit MaterializationError(const std::string& message) : ResidencyError("residency/materialization", message) {}
+  explicit MaterializationError(const std::string& message)
+      : ResidencyError("residency/materialization", message) {}
 };
 /// `residency/plan`: infeasible at preflight; nothing was executed.
 class PlanError : public ResidencyError {
@@ -73,7 +75,8 @@ class PlanError : public ResidencyError {
 /// `residency/search-limit`: inconclusive, not infeasible.
 class SearchLimitError : public ResidencyError {
  public:
-  SearchLimitError(std::string request_, std::uint64_t limit_, std::uint64_t explored_, const std::string& detail);
+  SearchLimitError(std::string request_, std::uint64_t limit_, std::uint64_t explored_,
+                   const std::string& detail);
   std::string request;
   std::uint64_t limit, explored;
 };
@@ -91,7 +94,8 @@ class ReentrancyError : public ResidencyError {
 /// `residency/lifetime-closed`: a released lease, hold, reservation or scope is used.
 class LifetimeClosedError : public ResidencyError {
  public:
-  explicit LifetimeClosedError(const std::string& message) : ResidencyError("residency/lifetime-closed", message) {}
+  explicit LifetimeClosedError(const std::string& message)
+      : ResidencyError("residency/lifetime-closed", message) {}
 };
 /// `residency/closed`.
 class ClosedError : public ResidencyError {

@@ -1,19 +1,19 @@
 #pragma once
 
-#include <fheres/base/strong_id.hpp>
-
 #include <compare>
 #include <cstdint>
 #include <functional>
 #include <string>
+
+#include <fheres/base/strong_id.hpp>
 
 namespace fheres::residency {
 
 using ManagerId = StrongId<struct ManagerTag>;
 using ReservationId = StrongId<struct ReservationTag>;
 
-/// Names one managed value of one manager: what actions, plans and requests are written in. Carries no storage;
-/// immutable, hashable, ordered by registration (R6). Serials start at 0 and are never used twice.
+/// Names one managed value of one manager: what actions, plans and requests are written in. Carries no
+/// storage; immutable, hashable, ordered by registration (R6). Serials start at 0 and are never used twice.
 struct HandleId {
   ManagerId manager;
   std::uint64_t serial = 0;

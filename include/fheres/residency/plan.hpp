@@ -1,14 +1,15 @@
 #pragma once
 
-#include <fheres/base/bytes.hpp>
-#include <fheres/residency/action.hpp>
-
 #include <string>
 #include <vector>
 
+#include <fheres/base/bytes.hpp>
+#include <fheres/residency/action.hpp>
+
 namespace fheres::residency {
 
-/// Named headroom at a location (R36): charged as reserved while its scope or token lives, rounded up to granules.
+/// Named headroom at a location (R36): charged as reserved while its scope or token lives, rounded up to
+/// granules.
 struct ReservationSpec {
   Location at;
   Bytes bytes = 0;
@@ -16,8 +17,8 @@ struct ReservationSpec {
   friend bool operator==(const ReservationSpec&, const ReservationSpec&) = default;
 };
 
-/// One stage bound to handles (R39). Order at run time: reclaim, admit reservations, enter, body, exit, release
-/// reservations. Plain data; Manager copies it, so a later change of the original has no effect.
+/// One stage bound to handles (R39). Order at run time: reclaim, admit reservations, enter, body, exit,
+/// release reservations. Plain data; Manager copies it, so a later change of the original has no effect.
 struct Plan {
   std::string name;  // not empty
   std::vector<Action> reclaim;

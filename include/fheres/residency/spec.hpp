@@ -1,14 +1,15 @@
 #pragma once
 
-#include <fheres/base/bytes.hpp>
-
 #include <string>
+
+#include <fheres/base/bytes.hpp>
 
 namespace fheres::residency {
 
 /// replicable: several materializations at once. exclusive: exactly one.
 enum class ReplicaMode { replicable, exclusive };
-/// must_preserve: the last materialization stays until the value is discarded. reconstructible: a source brings it back.
+/// must_preserve: the last materialization stays until the value is discarded. reconstructible: a source
+/// brings it back.
 enum class Recoverability { must_preserve, reconstructible };
 
 /// What never changes of a value (R7). Opaque to residency but for its bytes.

@@ -1,10 +1,5 @@
 #pragma once
 
-#include <fheres/residency/action.hpp>
-#include <fheres/residency/errors.hpp>
-#include <fheres/residency/plan.hpp>
-#include <fheres/residency/spec.hpp>
-
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -13,6 +8,11 @@
 #include <string>
 #include <variant>
 #include <vector>
+
+#include <fheres/residency/action.hpp>
+#include <fheres/residency/errors.hpp>
+#include <fheres/residency/plan.hpp>
+#include <fheres/residency/spec.hpp>
 
 namespace fheres::residency {
 
@@ -49,36 +49,45 @@ struct ReservationRecord {
   ReservationSpec spec;  // bytes: what is still reserved (adoption out of it lowers them, R38)
 };
 
-/// Why an action, reservation or protection is not possible, with the numbers. Cheap to make: text comes later.
+/// Why an action, reservation or protection is not possible, with the numbers. Cheap to make: text comes
+/// later.
 struct Refusal {
   enum class Rule {
-    foreign_handle, unknown_handle, discarded_handle, unavailable, budget, in_use, exclusive_elsewhere, last_copy,
-    not_reconstructible, absent_location
+    foreign_handle,
+    unknown_handle,
+    discarded_handle,
+    unavailable,
+    budget,
+    in_use,
+    exclusive_elsewhere,
+    last_copy,
+    not_reconstructible,
+    absent_location
   };
   Rule rule;
   HandleId value;
   Location at = Location::pageable_host();
-  Protection counts;                                   // in_use
+  Protection counts;                                        // in_use
   Bytes budget = 0, used = 0, reserved = 0, requested = 0;  // budget
 };
 
-/// A transition that has begun: what will be done, and what was charged for it. Made by State::begin, ended by
-/// exactly one commit or abort of the same State.
+/// A transition that has begun: what will be done, and what was charged for it. Made by State::begin, ended
+/// by exactly one commit or abort of the same State.
 struct Transition {
   enum class Work { nothing, copy, load, remove };
   Action action;
   Work work = Work::nothing;
-  std::string no_op_reason;          // for Work::nothing
-  std::optional<Location> source;    // copy: where it is read; load: where load() makes it
+  std::string no_op_reason;        // for Work::nothing
+  std::optional<Location> source;  // copy: where it is read; load: where load() makes it
   std::optional<Location> destination;
-  bool removes_source = false;       // after install
-  Bytes charge = 0;                  // of the destination, 0 where one charge serves both or nothing is installed
-  Bytes temporary = 0;               // at the source location, for the time of load() (R16)
+  bool removes_source = false;  // after install
+  Bytes charge = 0;             // of the destination, 0 where one charge serves both or nothing is installed
+  Bytes temporary = 0;          // at the source location, for the time of load() (R16)
 };
 
-/// The residency rules (design, page 03), once. A storage-free value: values with their places and protections,
-/// accounts with their charges and peaks. The manager executes through it, explain simulates through it, the
-/// controller searches over it. Copies are independent. Not thread safe.
+/// The residency rules (design, page 03), once. A storage-free value: values with their places and
+/// protections, accounts with their charges and peaks. The manager executes through it, explain simulates
+/// through it, the controller searches over it. Copies are independent. Not thread safe.
 ///
 /// Every function that can be refused returns the Refusal and then has changed nothing (peaks aside, R20).
 class State {
@@ -91,11 +100,12 @@ class State {
   // Values.
   std::variant<HandleId, Refusal> adopt(const ValueSpec& spec, Location at, Bytes actual_bytes);
   /// Turns that many bytes of the reservation into used bytes in one step (R38).
-  std::variant<HandleId, Refusal> adopt(const ValueSpec& spec, Location at, Bytes actual_bytes, ReservationId from);
+  std::variant<HandleId, Refusal> adopt(const ValueSpec& spec, Location at, Bytes actual_bytes,
+                                        ReservationId from);
   HandleId register_source(const ValueSpec& spec, Location source);
   /// Nothing when the handle is good: of this manager, known, not discarded.
   std::optional<Refusal> check(HandleId value) const;
-  const ValueRecord& record(HandleId value) const;  // of any known handle, discarded too
+  const ValueRecord& record(HandleId value) const;                  // of any known handle, discarded too
   std::span<const ValueRecord> records() const { return values_; }  // index is the serial
   HandleId handle(std::uint64_t serial) const { return {manager_, serial}; }
 

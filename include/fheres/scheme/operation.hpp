@@ -1,12 +1,12 @@
 #pragma once
 
-#include <fheres/base/bytes.hpp>
-#include <fheres/scheme/value_type.hpp>
-
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+
+#include <fheres/base/bytes.hpp>
+#include <fheres/scheme/value_type.hpp>
 
 namespace fheres::scheme {
 
@@ -18,8 +18,19 @@ class StateError : public Error {
 
 /// The operations of a workload's body, and of the evaluator. Names in documents are name(op).
 enum class Operation {
-  add, sub, negate, add_plain, sub_plain, multiply, multiply_plain, square, relinearize, rescale, mod_switch,
-  rotate, conjugate
+  add,
+  sub,
+  negate,
+  add_plain,
+  sub_plain,
+  multiply,
+  multiply_plain,
+  square,
+  relinearize,
+  rescale,
+  mod_switch,
+  rotate,
+  conjugate
 };
 std::string_view name(Operation operation);
 std::optional<Operation> operation_named(std::string_view name);
@@ -34,8 +45,8 @@ struct Signature {
   Bytes workspace = 0;
 };
 
-/// The one place that says what an operation takes: documents use it for diagnostics before anything runs, the
-/// evaluator for its operand checks, layouts for bytes. `key` is the key's type, where one is given.
+/// The one place that says what an operation takes: documents use it for diagnostics before anything runs,
+/// the evaluator for its operand checks, layouts for bytes. `key` is the key's type, where one is given.
 /// `group` is the number of output limbs that a key switch works on at a time (0: all at once).
 /// Throws StateError with both figures; names operands by position (`operand 1`).
 Signature infer(const Parameters& parameters, Operation operation, std::span<const ValueType> operands,

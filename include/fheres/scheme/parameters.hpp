@@ -1,15 +1,15 @@
 #pragma once
 
-#include <fheres/base/error.hpp>
-#include <fheres/scheme/modulus.hpp>
-#include <fheres/scheme/scale.hpp>
-
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
+
+#include <fheres/base/error.hpp>
+#include <fheres/scheme/modulus.hpp>
+#include <fheres/scheme/scale.hpp>
 
 namespace fheres::scheme {
 
@@ -30,12 +30,12 @@ enum class SecurityTable { guidelines_2024, he_standard_2018, none };
 
 /// Unchecked parameters, as a document or a program states them.
 struct ParametersLiteral {
-  std::string name;           // the preset's, else empty
-  int log_n = 0;              // ring degree N = 2^log_n, 10..17
-  std::vector<PrimeSpec> q;   // the base prime, then the scale primes
-  std::vector<PrimeSpec> p;   // the special primes
-  int scale_bits = 0;         // the fresh scale is 2^scale_bits
-  int digit_limbs = 0;        // a; 0: the largest whose digits' nominal bits sum to at most P's
+  std::string name;          // the preset's, else empty
+  int log_n = 0;             // ring degree N = 2^log_n, 10..17
+  std::vector<PrimeSpec> q;  // the base prime, then the scale primes
+  std::vector<PrimeSpec> p;  // the special primes
+  int scale_bits = 0;        // the fresh scale is 2^scale_bits
+  int digit_limbs = 0;       // a; 0: the largest whose digits' nominal bits sum to at most P's
   SecurityTable security = SecurityTable::guidelines_2024;
 };
 
@@ -68,7 +68,8 @@ class Parameters {
   int digits(int level) const;
 
   int scale_bits() const;
-  /// Canonical scale of a level: S_0 = 2^scale_bits, S_{i+1} = S_i^2 / (prime that level i's rescale divides by).
+  /// Canonical scale of a level: S_0 = 2^scale_bits, S_{i+1} = S_i^2 / (prime that level i's rescale divides
+  /// by).
   const Scale& canonical_scale(int level) const;
 
   SecurityTable security() const;

@@ -1,11 +1,11 @@
 #pragma once
 
-#include <fheres/scheme/parameters.hpp>
-
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+
+#include <fheres/scheme/parameters.hpp>
 
 namespace fheres::scheme {
 

@@ -1,8 +1,8 @@
 #pragma once
 
-#include <fheres/scheme/parameters.hpp>
-
 #include <optional>
+
+#include <fheres/scheme/parameters.hpp>
 
 namespace fheres::scheme {
 

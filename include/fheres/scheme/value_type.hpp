@@ -1,10 +1,10 @@
 #pragma once
 
-#include <fheres/scheme/parameters.hpp>
-#include <fheres/scheme/scale.hpp>
-
 #include <optional>
 #include <string>
+
+#include <fheres/scheme/parameters.hpp>
+#include <fheres/scheme/scale.hpp>
 
 namespace fheres::scheme {
 
@@ -17,26 +17,28 @@ enum class KeyForm { full, seeded };
 /// `ciphertext`, `rotation-key`, ...
 std::string name(Kind kind);
 
-/// All there is to know of a CKKS value but its residues. A plain value; which fields matter depends on the kind.
+/// All there is to know of a CKKS value but its residues. A plain value; which fields matter depends on the
+/// kind.
 struct ValueType {
   Kind kind = Kind::ciphertext;
-  int level = 0;                  // of a key: the freshest level that it serves
-  Scale scale;                    // ciphertext, plaintext
+  int level = 0;  // of a key: the freshest level that it serves
+  Scale scale;    // ciphertext, plaintext
   Domain domain = Domain::ntt;
   Basis basis = Basis::q;
-  int components = 2;             // ciphertext: 2, or 3 before relinearization
+  int components = 2;  // ciphertext: 2, or 3 before relinearization
   PlaintextForm plaintext_form = PlaintextForm::prepared;
   KeyForm key_form = KeyForm::full;
-  int steps = 0;                  // rotation key: slot i goes to slot i + steps; in [1, slots)
+  int steps = 0;  // rotation key: slot i goes to slot i + steps; in [1, slots)
   friend bool operator==(const ValueType&, const ValueType&) = default;
 };
 
 /// Bytes of one value, one contiguous block, limb-major:
-/// ciphertext [limb][component][N]; plaintext [limb][N]; key [P limbs, then Q limbs ascending][component][digit][N].
+/// ciphertext [limb][component][N]; plaintext [limb][N]; key [P limbs, then Q limbs
+/// ascending][component][digit][N].
 Bytes bytes_of(const Parameters& parameters, const ValueType& type);
 
-/// The opaque metadata that residency stores with a value, and back. decode throws ParameterError when the text is
-/// not such metadata, or was written for other parameters (both ids in the message).
+/// The opaque metadata that residency stores with a value, and back. decode throws ParameterError when the
+/// text is not such metadata, or was written for other parameters (both ids in the message).
 std::string encode_metadata(const Parameters& parameters, const ValueType& type);
 ValueType decode_metadata(const Parameters& parameters, const std::string& metadata);
 
