@@ -1,0 +1,23 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <fheres/memory/driver.hpp>
+
+namespace fheres::memory {
+
+/// How many devices this build can use: cuda:0 up to the first one that is too old for the machine code built
+/// in. 0 without a device, without a vendor's driver, and in a build without CUDA; never throws.
+int cuda_device_count() noexcept;
+
+/// One line for people that says why cuda_device_count() is what it is: `1 device`, `built without CUDA`,
+/// `no CUDA device: CUDA driver version is insufficient for CUDA runtime version`.
+std::string cuda_status();
+
+/// The driver of the real machine: one piece of device memory a region, pinned memory from the vendor,
+/// streams that never wait for the default stream. Contract: memory/driver.hpp. Throws DeviceError with
+/// cuda_status() when there is no device that it can use.
+std::shared_ptr<Driver> make_cuda_driver();
+
+}  // namespace fheres::memory

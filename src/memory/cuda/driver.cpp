@@ -1,0 +1,298 @@
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <stdexcept>
+
+#include <fmt/format.h>
+
+#include <fheres/memory/cuda.hpp>
+
+#include "memory/cuda/check.hpp"
+
+namespace fheres::memory {
+namespace {
+
+using cuda::DeviceGuard;
+
+// Destructors here run at process exit too, when the runtime may be gone: they look at no result.
+
+struct CudaStream final : StreamState {
+  explicit CudaStream(Location where) : StreamState(where) {
+    const DeviceGuard guard(where.device());
+    FHERES_CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  }
+  ~CudaStream() override { (void)cudaStreamDestroy(stream); }
+  cudaStream_t stream = nullptr;
+};
+
+struct CudaEvent final : EventState {
+  // The current device at creation owns the event: the caller holds a guard.
+  CudaEvent() { FHERES_CUDA(cudaEventCreateWithFlags(&event, cudaEventDisableTiming)); }
+  ~CudaEvent() override { (void)cudaEventDestroy(event); }
+  cudaEvent_t event = nullptr;
+};
+
+cudaStream_t stream_of(const Stream& stream) {
+  const auto* state = dynamic_cast<const CudaStream*>(stream.state());
+  if (state == nullptr)
+    throw std::invalid_argument("expected a stream of the cuda driver, got another or none");
+  return state->stream;
+}
+
+cudaEvent_t event_of(const Event& event) {
+  const auto* state = dynamic_cast<const CudaEvent*>(event.state());
+  if (state == nullptr) throw std::invalid_argument("expected an event of the cuda driver, got another");
+  return state->event;
+}
+
+bool between_devices(const Extent& destination, const Extent& source) {
+  return destination.at.is_cuda() && source.at.is_cuda() && destination.at != source.at;
+}
+
+// What a queued copy may join: the stream's device at one end, or two devices.
+cudaMemcpyKind kind_of(const Stream& stream, const Extent& destination, const Extent& source) {
+  const bool touches = destination.at == stream.device() || source.at == stream.device();
+  if (!touches && !between_devices(destination, source)) {
+    throw std::invalid_argument(fmt::format("expected one end of the copy at {}, got {} to {}",
+                                            stream.device().name(), source.at.name(), destination.at.name()));
+  }
+  if (source.at.is_host()) return cudaMemcpyHostToDevice;
+  return destination.at.is_host() ? cudaMemcpyDeviceToHost : cudaMemcpyDeviceToDevice;
+}
+
+void same_size(const Extent& destination, const Extent& source) {
+  if (destination.bytes != source.bytes) {
+    throw std::invalid_argument(fmt::format("expected both ends of a copy to have one size, got {} B to {} B",
+                                            source.bytes, destination.bytes));
+  }
+}
+
+void rows_fit(const Extent& extent, Bytes pitch, const Copy2D& shape, const char* end) {
+  const Bytes covered = shape.rows == 0 ? 0 : (shape.rows - 1) * pitch + shape.row_bytes;
+  if (pitch < shape.row_bytes || covered > extent.bytes) {
+    throw std::invalid_argument(fmt::format("{} of {} B does not cover {} rows of {} B with pitch {} B", end,
+                                            extent.bytes, shape.rows, shape.row_bytes, pitch));
+  }
+}
+
+// The pitched form of the runtime is the only one that names both devices.
+void copy_rows_between(const Extent& destination, const Extent& source, const Copy2D& shape,
+                       cudaStream_t stream) {
+  cudaMemcpy3DPeerParms parms{};
+  parms.srcPtr = cudaPitchedPtr{source.data, shape.source_pitch, shape.row_bytes, shape.rows};
+  parms.dstPtr = cudaPitchedPtr{destination.data, shape.destination_pitch, shape.row_bytes, shape.rows};
+  parms.srcDevice = source.at.device();
+  parms.dstDevice = destination.at.device();
+  parms.extent = cudaExtent{shape.row_bytes, shape.rows, 1};
+  FHERES_CUDA(cudaMemcpy3DPeerAsync(&parms, stream));
+}
+
+void run_host_work(void* work) noexcept {
+  const std::unique_ptr<std::function<void()>> function(static_cast<std::function<void()>*>(work));
+  (*function)();
+}
+
+class CudaDriver final : public Driver {
+ public:
+  explicit CudaDriver(int devices) : devices_(devices) {}
+
+  std::string name() const override { return "cuda"; }
+  bool present(Location at) const override { return at.is_host() || at.device() < devices_; }
+  int device_count() const override { return devices_; }
+  std::string describe(Location at) const override;
+  std::optional<DeviceMemory> observe(Location at) const noexcept override;
+
+  std::byte* allocate(Location at, Bytes bytes) override;
+  void deallocate(Location at, std::byte* data, Bytes bytes) noexcept override;
+
+  Stream make_stream(Location device, const std::string& label) override;
+  void* native(const Stream& stream) const noexcept override;
+
+  Event record(const Stream& stream) override;
+  void wait(const Stream& stream, const Event& event) override;
+  bool complete(const Event& event) const override;
+  void synchronize(const Event& event) override;
+  void synchronize(const Stream& stream) override;
+  void synchronize_device(Location device) override;
+
+  void copy(const Stream& stream, const Extent& destination, const Extent& source) override;
+  void copy_2d(const Stream& stream, const Extent& destination, const Extent& source,
+               const Copy2D& shape) override;
+  void copy_host(const Extent& destination, const Extent& source) override;
+  void enqueue(const Stream& stream, std::function<void()> work) override;
+
+ private:
+  void expect_device(Location at) const;
+  const int devices_;
+};
+
+void CudaDriver::expect_device(Location at) const {
+  if (!at.is_cuda() || !present(at)) {
+    throw std::invalid_argument(fmt::format("expected one of {} cuda location{}, got {}", devices_,
+                                            devices_ == 1 ? "" : "s", at.name()));
+  }
+}
+
+std::string CudaDriver::describe(Location at) const {
+  if (at.is_host()) return at == Location::pinned_host() ? "page-locked host memory" : "host memory";
+  expect_device(at);
+  cudaDeviceProp properties{};
+  FHERES_CUDA(cudaGetDeviceProperties(&properties, at.device()));
+  return properties.name;
+}
+
+std::optional<DeviceMemory> CudaDriver::observe(Location at) const noexcept {
+  if (at.is_host() || !present(at)) return std::nullopt;
+  try {
+    const DeviceGuard guard(at.device());
+    std::size_t free = 0, total = 0;
+    FHERES_CUDA(cudaMemGetInfo(&free, &total));
+    return DeviceMemory{free, total};
+  } catch (...) {
+    return std::nullopt;
+  }
+}
+
+std::byte* CudaDriver::allocate(Location at, Bytes bytes) {
+  // Zero bytes still get an address that deallocate takes.
+  const Bytes size = round_up_to_granule(std::max<Bytes>(bytes, 1));
+  if (at == Location::pageable_host()) {
+    void* data = std::aligned_alloc(kGranule, size);
+    if (data == nullptr) throw AllocationError(at, bytes, "the operating system has no such room");
+    return static_cast<std::byte*>(data);
+  }
+  if (at.is_cuda()) expect_device(at);
+  void* data = nullptr;
+  // Pinned memory is portable, so any context will do to make it.
+  const DeviceGuard guard(at.is_cuda() ? at.device() : 0);
+  const cudaError_t status =
+      at.is_cuda() ? cudaMalloc(&data, size) : cudaHostAlloc(&data, size, cudaHostAllocPortable);
+  const char* call = at.is_cuda() ? "cudaMalloc" : "cudaHostAlloc";
+  if (status == cudaErrorMemoryAllocation) {
+    (void)cudaGetLastError();
+    throw AllocationError(at, bytes, fmt::format("{}: {}", call, cudaGetErrorString(status)));
+  }
+  cuda::check(status, call, __FILE__, __LINE__);
+  return static_cast<std::byte*>(data);
+}
+
+void CudaDriver::deallocate(Location at, std::byte* data, Bytes) noexcept {
+  if (data == nullptr) return;
+  if (at == Location::pageable_host()) {
+    std::free(data);
+  } else if (at == Location::pinned_host()) {
+    (void)cudaFreeHost(data);
+  } else {
+    (void)cudaFree(data);
+  }
+}
+
+Stream CudaDriver::make_stream(Location device, const std::string&) {
+  expect_device(device);
+  return Stream(std::make_shared<CudaStream>(device));
+}
+
+void* CudaDriver::native(const Stream& stream) const noexcept {
+  const auto* state = dynamic_cast<const CudaStream*>(stream.state());
+  return state == nullptr ? nullptr : state->stream;
+}
+
+Event CudaDriver::record(const Stream& stream) {
+  const cudaStream_t native_stream = stream_of(stream);
+  const DeviceGuard guard(stream.device().device());
+  auto state = std::make_shared<CudaEvent>();
+  FHERES_CUDA(cudaEventRecord(state->event, native_stream));
+  return Event(std::move(state));
+}
+
+void CudaDriver::wait(const Stream& stream, const Event& event) {
+  if (!event) return;
+  const cudaStream_t native_stream = stream_of(stream);
+  const DeviceGuard guard(stream.device().device());
+  FHERES_CUDA(cudaStreamWaitEvent(native_stream, event_of(event), 0));
+}
+
+bool CudaDriver::complete(const Event& event) const {
+  if (!event) return true;
+  const cudaError_t status = cudaEventQuery(event_of(event));
+  if (status == cudaErrorNotReady) {
+    (void)cudaGetLastError();
+    return false;
+  }
+  cuda::check(status, "cudaEventQuery", __FILE__, __LINE__);
+  return true;
+}
+
+void CudaDriver::synchronize(const Event& event) {
+  if (event) FHERES_CUDA(cudaEventSynchronize(event_of(event)));
+}
+
+void CudaDriver::synchronize(const Stream& stream) {
+  const cudaStream_t native_stream = stream_of(stream);
+  const DeviceGuard guard(stream.device().device());
+  FHERES_CUDA(cudaStreamSynchronize(native_stream));
+}
+
+void CudaDriver::synchronize_device(Location device) {
+  expect_device(device);
+  const DeviceGuard guard(device.device());
+  FHERES_CUDA(cudaDeviceSynchronize());
+}
+
+void CudaDriver::copy(const Stream& stream, const Extent& destination, const Extent& source) {
+  const cudaStream_t native_stream = stream_of(stream);
+  same_size(destination, source);
+  const cudaMemcpyKind kind = kind_of(stream, destination, source);
+  if (source.bytes == 0) return;
+  const DeviceGuard guard(stream.device().device());
+  if (between_devices(destination, source)) {
+    FHERES_CUDA(cudaMemcpyPeerAsync(destination.data, destination.at.device(), source.data,
+                                    source.at.device(), source.bytes, native_stream));
+  } else {
+    FHERES_CUDA(cudaMemcpyAsync(destination.data, source.data, source.bytes, kind, native_stream));
+  }
+}
+
+void CudaDriver::copy_2d(const Stream& stream, const Extent& destination, const Extent& source,
+                         const Copy2D& shape) {
+  const cudaStream_t native_stream = stream_of(stream);
+  rows_fit(destination, shape.destination_pitch, shape, "the destination");
+  rows_fit(source, shape.source_pitch, shape, "the source");
+  const cudaMemcpyKind kind = kind_of(stream, destination, source);
+  if (shape.rows == 0 || shape.row_bytes == 0) return;
+  const DeviceGuard guard(stream.device().device());
+  if (between_devices(destination, source)) {
+    copy_rows_between(destination, source, shape, native_stream);
+  } else {
+    FHERES_CUDA(cudaMemcpy2DAsync(destination.data, shape.destination_pitch, source.data, shape.source_pitch,
+                                  shape.row_bytes, shape.rows, kind, native_stream));
+  }
+}
+
+void CudaDriver::copy_host(const Extent& destination, const Extent& source) {
+  same_size(destination, source);
+  if (!destination.at.is_host() || !source.at.is_host()) {
+    throw std::invalid_argument(
+        fmt::format("expected two host locations, got {} to {}", source.at.name(), destination.at.name()));
+  }
+  if (source.bytes != 0) std::memcpy(destination.data, source.data, source.bytes);
+}
+
+void CudaDriver::enqueue(const Stream& stream, std::function<void()> work) {
+  const cudaStream_t native_stream = stream_of(stream);
+  const DeviceGuard guard(stream.device().device());
+  auto owned = std::make_unique<std::function<void()>>(std::move(work));
+  FHERES_CUDA(cudaLaunchHostFunc(native_stream, run_host_work, owned.get()));
+  (void)owned.release();  // run_host_work owns it now
+}
+
+}  // namespace
+
+std::shared_ptr<Driver> make_cuda_driver() {
+  const int devices = cuda_device_count();
+  if (devices == 0) throw DeviceError("make_cuda_driver", cuda_status());
+  return std::make_shared<CudaDriver>(devices);
+}
+
+}  // namespace fheres::memory
