@@ -36,9 +36,11 @@ class Block {
   Bytes bytes_ = 0;
 };
 
-/// One location's storage. With a capacity: one piece of exactly that many bytes, allocated once, so it
-/// cannot be exceeded. Without: one driver allocation a block at a host location, chunks on the others.
-/// Thread safe.
+/// One location's storage. Thread safe.
+///
+/// Pinned and cuda, with a capacity: one piece of that many bytes (whole granules), allocated once, so that it
+/// cannot be exceeded. Without a capacity: chunks of 64 MiB, or of the block where that is larger, kept when they
+/// are empty. Pageable: one driver allocation a block, whose sum never exceeds the capacity, where there is one.
 class Region : public std::enable_shared_from_this<Region> {
  public:
   /// Throws AllocationError when the location has no such room, std::invalid_argument when it is not present.

@@ -71,6 +71,8 @@ class Driver {
   /// For people: `NVIDIA H200`, `emulated device`.
   virtual std::string describe(Location at) const = 0;
   virtual std::optional<DeviceMemory> observe(Location at) const noexcept = 0;
+  /// Whether the host can read and write storage there by its address: true everywhere on emulated drivers.
+  virtual bool host_addressable(Location at) const { return at.is_host(); }
 
   /// Raw storage, aligned to kGranule. Slow (pinned memory takes 0.5 s a GiB): allocate regions once.
   virtual std::byte* allocate(Location at, Bytes bytes) = 0;

@@ -1,0 +1,59 @@
+#include <algorithm>
+#include <iterator>
+#include <limits>
+
+#include <fheres/base/check.hpp>
+#include <fheres/memory/arena.hpp>
+
+namespace fheres::memory {
+
+Arena::Arena(Bytes capacity) : capacity_(capacity / kGranule * kGranule) {
+  if (capacity_ != 0) free_.emplace(0, capacity_);
+}
+
+std::optional<Bytes> Arena::allocate(Bytes bytes) {
+  if (bytes == 0) return 0;
+  if (bytes > capacity_) return std::nullopt;  // so that rounding up cannot overflow
+  const Bytes size = round_up_to_granule(bytes);
+  for (auto piece = free_.begin(); piece != free_.end(); ++piece) {
+    if (piece->second < size) continue;
+    const auto [offset, room] = *piece;
+    const auto next = free_.erase(piece);
+    if (room > size) free_.emplace_hint(next, offset + size, room - size);
+    allocated_ += size;
+    return offset;
+  }
+  return std::nullopt;
+}
+
+void Arena::free(Bytes offset, Bytes bytes) {
+  if (bytes == 0) return;
+  FHERES_CHECK(bytes <= capacity_);
+  const Bytes size = round_up_to_granule(bytes);
+  FHERES_CHECK(offset % kGranule == 0 && offset <= capacity_ && size <= capacity_ - offset);
+  const auto next = free_.lower_bound(offset);
+  FHERES_CHECK(next == free_.end() || offset + size <= next->first);
+  const auto previous = next == free_.begin() ? free_.end() : std::prev(next);
+  FHERES_CHECK(previous == free_.end() || previous->first + previous->second <= offset);
+
+  Bytes start = offset;
+  Bytes end = offset + size;
+  if (next != free_.end() && next->first == end) {
+    end += next->second;
+    free_.erase(next);
+  }
+  if (previous != free_.end() && previous->first + previous->second == start) {
+    start = previous->first;
+    free_.erase(previous);
+  }
+  free_.emplace(start, end - start);
+  allocated_ -= size;
+}
+
+Bytes Arena::largest_free() const {
+  Bytes largest = 0;
+  for (const auto& [offset, size] : free_) largest = std::max(largest, size);
+  return largest;
+}
+
+}  // namespace fheres::memory

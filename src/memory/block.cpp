@@ -1,0 +1,166 @@
+#include <algorithm>
+#include <list>
+#include <mutex>
+#include <stdexcept>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <fheres/base/check.hpp>
+#include <fheres/memory/arena.hpp>
+#include <fheres/memory/block.hpp>
+#include <fheres/memory/poison.hpp>
+
+namespace fheres::memory {
+namespace {
+
+constexpr Bytes kChunk = 64 * kMiB;
+
+struct Piece {
+  std::byte* data = nullptr;
+  Arena arena;
+};
+
+}  // namespace
+
+Block::Block(std::shared_ptr<Region> region, std::byte* data, Bytes bytes)
+    : region_(std::move(region)), data_(data), bytes_(bytes) {}
+
+Block::Block(Block&& other) noexcept
+    : region_(std::move(other.region_)),
+      data_(std::exchange(other.data_, nullptr)),
+      bytes_(std::exchange(other.bytes_, 0)) {
+  other.region_.reset();
+}
+
+Block& Block::operator=(Block&& other) noexcept {
+  Block taken(std::move(other));  // so that what this held is returned, and self-assignment keeps it
+  std::swap(region_, taken.region_);
+  std::swap(data_, taken.data_);
+  std::swap(bytes_, taken.bytes_);
+  return *this;
+}
+
+Block::~Block() {
+  if (region_) region_->release(data_, bytes_);
+}
+
+Location Block::at() const { return region_->at(); }
+
+// Pageable storage has no pieces: the operating system gives one allocation a block, and only bytes are
+// counted.
+struct Region::Pieces {
+  mutable std::mutex mutex;
+  std::list<Piece> pieces;
+  Bytes allocated = 0;
+  bool addressable = false;  // by the host, so freed space can be poisoned
+};
+
+Region::Region(std::shared_ptr<Driver> driver, Location at, std::optional<Bytes> capacity)
+    : driver_(std::move(driver)), at_(at), capacity_(capacity), pieces_(std::make_unique<Pieces>()) {}
+
+std::shared_ptr<Region> Region::make(std::shared_ptr<Driver> driver, Location at,
+                                     std::optional<Bytes> capacity) {
+  if (!driver) throw std::invalid_argument("expected a driver, got none");
+  if (!driver->present(at)) {
+    throw std::invalid_argument(fmt::format("{} is not present: this driver has {} cuda location(s)",
+                                            at.name(), driver->device_count()));
+  }
+  const bool addressable = driver->host_addressable(at);
+  std::shared_ptr<Region> region(new Region(std::move(driver), at, capacity));
+  region->pieces_->addressable = addressable;
+  if (capacity && at != Location::pageable_host()) {
+    Arena arena(*capacity);
+    const Bytes bytes = arena.capacity();
+    std::byte* data = bytes == 0 ? nullptr : region->driver_->allocate(at, bytes);
+    region->pieces_->pieces.push_back({data, std::move(arena)});
+    if (addressable) poison(data, bytes, false);
+  }
+  return region;
+}
+
+Region::~Region() {
+  for (const Piece& piece : pieces_->pieces) {
+    if (piece.data == nullptr) continue;
+    if (pieces_->addressable) unpoison(piece.data, piece.arena.capacity());
+    driver_->deallocate(at_, piece.data, piece.arena.capacity());
+  }
+}
+
+Block Region::allocate(Bytes bytes) {
+  if (bytes == 0) return Block(shared_from_this(), nullptr, 0);
+  const Bytes size = round_up_to_granule(bytes);
+  const std::lock_guard lock(pieces_->mutex);
+  const auto hand_out = [&](std::byte* data) {
+    pieces_->allocated += size;
+    if (pieces_->addressable) unpoison(data, bytes);  // the rest of the last granule stays a red zone
+    return Block(shared_from_this(), data, bytes);
+  };
+
+  if (at_ == Location::pageable_host()) {
+    if (capacity_) {
+      const Bytes room = *capacity_ / kGranule * kGranule - pieces_->allocated;
+      if (size > room) {
+        throw AllocationError(
+            at_, bytes,
+            fmt::format("{} of {} are free", format_exact_bytes(room), format_exact_bytes(*capacity_)));
+      }
+    }
+    return hand_out(driver_->allocate(at_, size));
+  }
+  for (Piece& piece : pieces_->pieces) {
+    if (const std::optional<Bytes> offset = piece.arena.allocate(bytes))
+      return hand_out(piece.data + *offset);
+  }
+  if (capacity_) {
+    const Arena& arena = pieces_->pieces.front().arena;
+    throw AllocationError(at_, bytes,
+                          fmt::format("{} are free, the largest piece is {}",
+                                      format_exact_bytes(arena.capacity() - arena.allocated()),
+                                      format_exact_bytes(arena.largest_free())));
+  }
+  Arena arena(std::max(kChunk, size));
+  pieces_->pieces.push_back({nullptr, std::move(arena)});
+  Piece& piece = pieces_->pieces.back();
+  try {
+    piece.data = driver_->allocate(at_, piece.arena.capacity());
+  } catch (...) {
+    pieces_->pieces.pop_back();
+    throw;
+  }
+  if (pieces_->addressable) poison(piece.data, piece.arena.capacity(), false);
+  return hand_out(piece.data + *piece.arena.allocate(bytes));
+}
+
+void Region::release(std::byte* data, Bytes bytes) noexcept {
+  if (bytes == 0) return;
+  const Bytes size = round_up_to_granule(bytes);
+  const std::lock_guard lock(pieces_->mutex);
+  pieces_->allocated -= size;
+  // Only the bytes that were asked for are addressable under the sanitizer.
+  if (pieces_->addressable) poison(data, bytes, true);
+  if (at_ == Location::pageable_host()) {
+    unpoison(data, size);
+    driver_->deallocate(at_, data, size);
+    return;
+  }
+  for (Piece& piece : pieces_->pieces) {
+    if (data < piece.data || data >= piece.data + piece.arena.capacity()) continue;
+    piece.arena.free(static_cast<Bytes>(data - piece.data), bytes);
+    return;
+  }
+}
+
+Bytes Region::allocated() const {
+  const std::lock_guard lock(pieces_->mutex);
+  return pieces_->allocated;
+}
+
+Bytes Region::largest_free() const {
+  if (!capacity_) return 0;
+  const std::lock_guard lock(pieces_->mutex);
+  if (at_ == Location::pageable_host()) return *capacity_ / kGranule * kGranule - pieces_->allocated;
+  return pieces_->pieces.front().arena.largest_free();
+}
+
+}  // namespace fheres::memory
