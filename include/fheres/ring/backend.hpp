@@ -1,0 +1,155 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include <fheres/base/bytes.hpp>
+#include <fheres/memory/driver.hpp>
+#include <fheres/memory/stream.hpp>
+#include <fheres/ring/basis.hpp>
+#include <fheres/ring/poly.hpp>
+
+namespace fheres::ring {
+
+/// Whole-polynomial arithmetic on one device. One of the project's three virtual interfaces; `cpu` and `cuda`
+/// give bit-identical results.
+///
+/// Common to every operation, unless it says otherwise:
+/// - Operands are views of device storage; nothing allocates, and workspace (`tile`) is passed in. Its
+/// contents on
+///   entry do not matter.
+/// - Work is queued on `stream`; the caller keeps all storage alive and still until the stream has passed.
+/// The cpu
+///   back end runs inline, complete on return, where the stream is empty.
+/// - Every residue is canonical, in [0, q), on entry and on return. So results do not depend on the
+/// algorithm.
+/// - All views of one call cover the same primes (first_prime and limbs agree) and N is the basis's.
+/// - The output is written whole and may be the very same view as an input of its shape ("in place"); it must
+/// not
+///   overlap an input in any other way, nor a `tile`.
+/// - Domain: pointwise operations do not care; others say ntt or coefficient. The transform order is pinned
+/// in
+///   ring/ntt_tables.hpp.
+/// - A shape that breaks a contract is std::logic_error, thrown before anything is queued.
+/// Const members are thread safe. Device failures throw memory::DeviceError.
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  Backend(const Backend&) = delete;
+  Backend& operator=(const Backend&) = delete;
+
+  const Basis& basis() const { return *basis_; }
+  const std::shared_ptr<const Basis>& shared_basis() const { return basis_; }
+  /// `cpu` or `cuda`.
+  virtual std::string name() const = 0;
+  /// Bytes of tables that this object keeps on its device: roots (4 b a prime), and constants of conversion.
+  virtual Bytes table_bytes() const = 0;
+
+  // Transforms, every limb and polynomial in one call.
+  /// Coefficients to ntt, in place.
+  virtual void forward(View values, const memory::Stream& stream) const = 0;
+  /// ntt to coefficients, 1/N included.
+  virtual void inverse(ConstView in, View out, const memory::Stream& stream) const = 0;
+  /// out = in(X^exponent), both ntt; not in place.
+  virtual void automorphism(ConstView in, Automorphism automorphism, View out,
+                            const memory::Stream& stream) const = 0;
+
+  // Pointwise. Where b has fewer polynomials than a: see each.
+  /// a + b, a - b. Polynomials that b lacks are a's, unchanged.
+  virtual void add(ConstView a, ConstView b, View out, const memory::Stream& stream) const = 0;
+  virtual void subtract(ConstView a, ConstView b, View out, const memory::Stream& stream) const = 0;
+  virtual void negate(ConstView a, View out, const memory::Stream& stream) const = 0;
+  /// a * b. b has as many polynomials as a, or one that serves all.
+  virtual void multiply(ConstView a, ConstView b, View out, const memory::Stream& stream) const = 0;
+  /// out += a * b, b as in multiply. `out` is an input too.
+  virtual void multiply_add(ConstView a, ConstView b, View out, const memory::Stream& stream) const = 0;
+  /// a * scalar; the scalar is reduced modulo each prime.
+  virtual void multiply_scalar(ConstView a, std::uint64_t scalar, View out,
+                               const memory::Stream& stream) const = 0;
+  virtual void copy(ConstView in, View out, const memory::Stream& stream) const = 0;
+  /// Two polynomials each in, three out: (a0 b0, a0 b1 + a1 b0, a1 b1). a and b may be the same; not in
+  /// place.
+  virtual void tensor(ConstView a, ConstView b, View out, const memory::Stream& stream) const = 0;
+  /// Two polynomials each: out0 += a0 b0, out1 += a0 b1 + a1 b0. `out` overlaps neither a nor b.
+  virtual void tensor_add(ConstView a, ConstView b, View out, const memory::Stream& stream) const = 0;
+  /// Signed words, one a coefficient, to residues in every limb of the one polynomial `out` (coefficient
+  /// domain). `coefficients` is N words on the device, aligned as a view.
+  virtual void lift(const std::int64_t* coefficients, View out, const memory::Stream& stream) const = 0;
+
+  // Key switching, in the order of use. l = active Q limbs, d = basis.digits(l), j(i) = i / a, m as in
+  // ConversionTables.
+  /// out_i = inverse(source_i) * up_inverse[m-1][i], for i < l: coefficient domain. `source` covers Q limbs 0
+  /// .. l-1. Overlaps nothing that source names.
+  virtual void decompose(const Source& source, Digits out, const memory::Stream& stream) const = 0;
+
+  /// Uncorrected conversion, then the forward transform. `out` has any contiguous range of the primes P, Q_0
+  /// .. Q_(l-1), and d polynomials, one a digit, ntt. For prime t and digit j without t among its primes:
+  ///   out(t, j) = forward( sum over limbs i < l of digit j:  digits_i * up_factor[m-1][t][i]  mod t ),
+  /// the sum exact in 128 bits, reduced once. Where t is a limb of digit j, out(t, j) is not touched (its
+  /// value would be the source itself). So `digits` may stand on those places: it may overlap `out` there and
+  /// only there.
+  virtual void mod_up(ConstDigits digits, View out, const memory::Stream& stream) const = 0;
+
+  /// out(t, c) = sum over digits j < d:  extended(t, j) * key(t, c, j)  mod t,  c = 0, 1, all ntt; where t is
+  /// a limb of digit j, source_t stands for extended(t, j). The sum is exact in 128 bits (d < 64), reduced
+  /// once. `extended` and `out` cover the same primes, out has two polynomials; `source` covers Q limbs 0 ..
+  /// l-1. `key` is the key's whole storage, [P limbs, then Q limbs ascending][component][key_digits][N], with
+  /// at least l Q limbs and key_digits >= d digits.
+  virtual void key_product(ConstView extended, const Source& source, const std::uint64_t* key, int key_digits,
+                           View out, const memory::Stream& stream) const = 0;
+
+  /// mod_up into `tile`, then key_product of it into `out`: the two are one so that a device need not write
+  /// the transformed tile. `tile` is as mod_up's out, its contents on return are unspecified but for the
+  /// places that mod_up does not touch. `digits` may stand in the tile as in mod_up. `out` must not overlap
+  /// tile, digits, source.
+  virtual void switch_group(ConstDigits digits, const Source& source, const std::uint64_t* key,
+                            int key_digits, View tile, View out, const memory::Stream& stream) const;
+
+  /// Prepares division by P. In place over the special primes, any number of polynomials, ntt in,
+  /// coefficients out:
+  ///   special_s = (inverse(special_s) + special_half[s]) * down_inverse[s]  mod p_s.
+  virtual void begin_mod_down(View special, const memory::Stream& stream) const = 0;
+
+  /// Divides by P and rounds to nearest, for a contiguous range of Q limbs of `values` (in place, ntt), and
+  /// adds `addend`. `special` is what begin_mod_down left: k limbs, as many polynomials as values. Per
+  /// coefficient, with w_s the residues of special:
+  ///   v   = ( sum over s of floor(w_s * down_ratio[s] / 2^(bits(p_s) - 1)) ) / 2^64, rounded down   (128-bit
+  ///   sum) z_t = sum over s of w_s * down_factor[t][s]  -  v * special[t]  -  special_half[t] mod t values_t
+  ///   = (values_t - forward(z_t)) * special_inverse[t] + addend_t                           mod t
+  /// The count v is exact but where x + P/2 is within 3k/2^64 of a multiple of P: then it may round the other
+  /// way, on every back end alike. `tile` has the shape of `values`, contents unspecified on return.
+  /// `addend`: null data, or ntt polynomials for the first addend.polynomials of values, read through
+  /// `automorphism`. It does not overlap values.
+  virtual void mod_down(ConstView special, View values, ConstView addend, Automorphism automorphism,
+                        View tile, const memory::Stream& stream) const = 0;
+
+  /// Divides by the last limb's prime and rounds to nearest, ntt to ntt. `in` has l >= 2 limbs of Q, `out`
+  /// the first l - 1 of them; in is multiplied by `multiplier` first (reduced modulo each prime; 1 for a
+  /// plain rescale). With q = the last prime, h = (q - 1) / 2:
+  ///   y = (inverse(in_last) * multiplier + h) mod q;  out_t = (in_t * multiplier - forward(y - h mod t)) / q
+  ///   mod t.
+  /// Exact. `last` is workspace: one limb, as many polynomials as in. out overlaps neither in nor last.
+  virtual void rescale(ConstView in, std::uint64_t multiplier, View out, View last,
+                       const memory::Stream& stream) const = 0;
+
+ protected:
+  explicit Backend(std::shared_ptr<const Basis> basis) : basis_(std::move(basis)) {}
+
+ private:
+  std::shared_ptr<const Basis> basis_;
+};
+
+/// The host's back end. `driver` serves the streams that are passed in (emulated devices); it may be null
+/// where all streams are empty. Limbs and polynomials are spread over one thread pool that all cpu back ends
+/// share.
+std::shared_ptr<const Backend> make_cpu_backend(std::shared_ptr<const Basis> basis,
+                                                std::shared_ptr<memory::Driver> driver);
+std::shared_ptr<const Backend> make_cpu_backend(const scheme::Parameters& parameters,
+                                                std::shared_ptr<memory::Driver> driver);
+
+/// Threads of the shared pool, the calling one included. 0: as many as the machine has cores (the default).
+/// Takes effect when the pool is first used; later calls are ignored.
+void use_threads(int threads);
+
+}  // namespace fheres::ring
