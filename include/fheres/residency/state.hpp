@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -67,8 +68,9 @@ struct Refusal {
   Rule rule;
   HandleId value;
   Location at = Location::pageable_host();
-  Protection counts;                                        // in_use
-  Bytes budget = 0, used = 0, reserved = 0, requested = 0;  // budget
+  Protection counts;  // in_use
+  Bytes budget = 0, used = 0, reserved = 0,
+        requested = 0;  // budget; of the reservation, where one has to pay
 };
 
 /// A transition that has begun: what will be done, and what was charged for it. Made by State::begin, ended
@@ -89,13 +91,19 @@ struct Transition {
 /// protections, accounts with their charges and peaks. The manager executes through it, explain simulates
 /// through it, the controller searches over it. Copies are independent. Not thread safe.
 ///
-/// Every function that can be refused returns the Refusal and then has changed nothing (peaks aside, R20).
+/// Every function that can be refused returns the Refusal and then has changed nothing. Charges add up without
+/// overflow: std::overflow_error where an unbudgeted location would hold 2^64 bytes or more.
 class State {
  public:
-  State(ManagerId manager, const std::map<Location, Bytes>& budgets);
+  /// With `devices`, cuda locations from that index on are not there and are refused (R3); without, every location
+  /// is there. std::invalid_argument for a budget at one that is not.
+  State(ManagerId manager, const std::map<Location, Bytes>& budgets, std::optional<int> devices = {});
 
   ManagerId manager() const { return manager_; }
+  /// Grows by one with each call that changes ownership, placement, reservations, protections or makes an account
+  /// (R48); not by begin and abort, which change charges only.
   std::uint64_t version() const { return version_; }
+  bool present(Location at) const { return !devices_ || at.is_host() || at.device() < *devices_; }
 
   // Values.
   std::variant<HandleId, Refusal> adopt(const ValueSpec& spec, Location at, Bytes actual_bytes);
@@ -109,17 +117,22 @@ class State {
   std::span<const ValueRecord> records() const { return values_; }  // index is the serial
   HandleId handle(std::uint64_t serial) const { return {manager_, serial}; }
 
-  // Transitions (R9 to R17).
+  // Transitions (R9 to R17). Checked in this order: handle, locations present, explicit source resident (also where
+  // the action then is a no-op), no-op, ownership, protection, budget (destination, then source).
   std::variant<Transition, Refusal> begin(const Action& action);
   /// `actual_bytes` of the installed block, where one was installed.
   void commit(const Transition& transition, Bytes actual_bytes);
   void abort(const Transition& transition);
-  /// begin and commit, with the specification's logical bytes as actual.
+  /// begin and commit, with the transition's bytes as actual.
   std::variant<Transition, Refusal> apply(const Action& action);
 
   // Reservations.
+  /// std::invalid_argument for an empty label.
   std::variant<ReservationId, Refusal> reserve(const ReservationSpec& spec);
   void release(ReservationId id);  // unknown or already released: nothing
+  /// Changes what a reservation charges, under admission where it grows.
+  std::optional<Refusal> resize(ReservationId id, Bytes bytes);
+  const ReservationRecord* reservation(ReservationId id) const;  // null: unknown or released
   std::span<const ReservationRecord> reservations() const { return reservations_; }
 
   // Protections; counts never go below zero (R37).
@@ -136,14 +149,34 @@ class State {
   std::vector<Account> recount() const;
 
  private:
+  struct Charge {  // of a transition that has begun
+    Location at;
+    Bytes used, reserved;
+  };
+  Account* find(Location at);
+  std::optional<Refusal> admit(Location at, Bytes requested) const;
+  void charge(Location at, Bytes used, Bytes reserved);
+  void discharge(Location at, Bytes used, Bytes reserved);
+  void establish(Location at);
+  void end_charges(const Transition& transition, bool keep_destination);
+  void drop_empty_provisional();
+  HandleId add_value(const ValueSpec& spec, Recoverability recoverability);
+  void install(HandleId value, Location at, Bytes actual_bytes);
+  void remove(HandleId value, Location at);
+  std::optional<Refusal> protected_at(HandleId value, const Materialization& where) const;
+  std::variant<Transition, Refusal> begin_install(Transition transition, std::optional<Location> from);
+  std::variant<Transition, Refusal> begin_drop(const Drop& action);
+  std::variant<Transition, Refusal> begin_discard(const Discard& action);
+
   ManagerId manager_;
+  std::optional<int> devices_;
   std::uint64_t version_ = 1;
   std::vector<ValueRecord> values_;
   std::vector<Account> accounts_;
   std::vector<ReservationRecord> reservations_;
   std::uint64_t next_reservation_ = 1;
-  // The charges of begun transitions, so that recount can see them.
-  std::vector<std::pair<Location, Bytes>> temporary_;
+  std::vector<Charge> begun_;          // so that a recount can see them
+  std::vector<Location> provisional_;  // accounts that only a begun transition has (R2)
 };
 
 /// The text of a refusal (one lower-case line), and the exception of its rule.

@@ -1,0 +1,107 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <fheres/residency/action.hpp>
+#include <fheres/residency/plan.hpp>
+#include <fheres/residency/state.hpp>
+
+namespace fheres::residency {
+
+/// What one action of a plan would do (R40).
+struct ActionExplanation {
+  Phase phase = Phase::execute;
+  std::size_t index = 0;  // within its phase
+  Action action;
+  bool executable = false;
+  bool no_op = false;
+  std::optional<Location> source;       // resolved: read from, loaded at, or removed from
+  std::optional<Location> destination;  // resolved: where it installs
+  Bytes bytes = 0;                      // copied or loaded; 0 for a no-op and a removal
+  std::string reason;                   // why it is refused, not reached, or a no-op; empty otherwise
+  std::optional<Refusal> refusal;       // where State refused it
+};
+
+struct ReservationExplanation {
+  std::size_t index = 0;
+  ReservationSpec spec;
+  bool executable = false;
+  std::string reason;
+  std::optional<Refusal> refusal;
+};
+
+/// Something that occupies room at a location: a value's materialization or a reservation.
+struct Holder {
+  std::optional<HandleId> value;  // none for a reservation
+  std::string name;               // the specification's name, or the reservation's label
+  Bytes charged = 0;
+  Protection protection;
+};
+
+/// The predicted charges of one location over a plan.
+struct LocationExplanation {
+  Location at = Location::pageable_host();
+  std::optional<Bytes> budget;
+  Bytes charged_before = 0;  // used + reserved
+  Bytes peak_charged = 0;    // the most that is charged at once, temporary charges included
+  Bytes charged_after = 0;
+  /// What holds the room at the peak, or at the refusal where this location has no room; largest first, equal
+  /// ones in order of registration. Filled in only where asked for.
+  std::vector<Holder> holders;
+};
+
+/// A plan's dry run: a fact about one state, nothing that was executed.
+struct Explanation {
+  std::string plan;
+  std::uint64_t state_version = 0;
+  std::vector<ActionExplanation> actions;  // in run-time order: reclaim, enter, exit (or execute)
+  std::vector<ReservationExplanation> reservations;
+  std::vector<LocationExplanation> locations;  // every location with an account afterwards, in order
+  bool feasible = true;
+  std::string reason;              // the first reason, with phase and index; empty where feasible
+  std::optional<Refusal> refusal;  // of that reason
+  std::optional<Phase> phase;      // of that reason; none where the body was refused
+
+  const LocationExplanation* at(Location location) const;
+  /// Bytes copied and loaded by all actions.
+  Bytes moved_bytes() const;
+};
+
+/// How much to tell.
+enum class Detail {
+  brief,  // no holders
+  full,   // with holders, which cost a second run
+};
+
+/// An explanation and the state that the plan leaves; where the plan is infeasible, the state that its executable
+/// prefix leaves. Feeds the next stage of a chain.
+struct Simulation {
+  Explanation explanation;
+  State state;
+};
+
+/// What a stage's body does to the state between enter and exit: adopts what it produces out of the reservations
+/// (`reservations[i]` is the plan's i-th). A refusal makes the plan infeasible.
+using SimulatedBody =
+    std::function<std::optional<Refusal>(State&, std::span<const ReservationId> reservations)>;
+
+/// Runs the plan through State::begin and commit, in run-time order (R39, R40). Pure: no source runs and nothing
+/// outside changes. The first refusal ends the run; what comes after it is reported as not reached.
+/// std::invalid_argument for an empty plan name or reservation label.
+Simulation simulate(State state, const Plan& plan, Detail detail = Detail::full,
+                    const SimulatedBody& body = {});
+/// The same for one raw sequence, phase `execute` (R45).
+Simulation simulate(State state, const std::string& name, std::span<const Action> actions,
+                    Detail detail = Detail::full);
+
+Explanation explain(const State& state, const Plan& plan, Detail detail = Detail::full);
+
+/// What is charged at `at` now, largest first, equal ones in order of registration.
+std::vector<Holder> holders(const State& state, Location at);
+
+}  // namespace fheres::residency

@@ -1,0 +1,115 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <fheres/memory/block.hpp>
+#include <fheres/memory/driver.hpp>
+#include <fheres/residency/allocation.hpp>
+#include <fheres/residency/explain.hpp>
+#include <fheres/residency/hold.hpp>
+#include <fheres/residency/lease.hpp>
+#include <fheres/residency/reservation.hpp>
+#include <fheres/residency/scope.hpp>
+#include <fheres/residency/snapshot.hpp>
+#include <fheres/residency/source.hpp>
+#include <fheres/residency/state.hpp>
+#include <fheres/residency/trace.hpp>
+
+namespace fheres::residency {
+
+struct ManagerOptions {
+  /// Bytes per location; what is not listed is unbudgeted (R2). Rounded down to whole granules by the region, so give
+  /// whole granules. A listed location gets its storage when the manager is made.
+  std::map<Location, Bytes> budgets;
+  /// How many transition reports are kept; 0 keeps none (R51).
+  std::size_t trace_capacity = 4096;
+  /// Gets one line for each thing that went wrong where nothing can be thrown. Must not throw; called without any
+  /// lock. Default: a line on stderr.
+  std::function<void(const std::string&)> warn;
+  /// Ask devices for their free memory in snapshots and transition reports (R28).
+  bool observe_devices = false;
+};
+
+/// Owns values, and decides nothing: it holds blocks of bytes at locations under byte budgets, moves them when told,
+/// and protects what is in use. The rules are residency::State's; this class gives them storage, streams and threads.
+///
+/// Thread safe. Transitions (everything that moves, adopts, reserves or protects) happen one at a time; releases and
+/// lookups never wait for them. While a source loads, every operation but those raises ReentrancyError (R18).
+/// Refusals raise the exception of their rule (errors.hpp) and change nothing.
+class Manager {
+ public:
+  /// std::invalid_argument for a budget at a location that is not present; memory::AllocationError when a budget's
+  /// region cannot be had.
+  explicit Manager(std::shared_ptr<memory::Driver> driver, ManagerOptions options = {});
+  ~Manager();
+  Manager(const Manager&) = delete;
+  Manager& operator=(const Manager&) = delete;
+
+  ManagerId manager_id() const;
+  memory::Driver& driver() const;
+
+  // Values.
+  /// A block to fill and then adopt; charged as reserved until then.
+  Allocation allocate(Location at, Bytes bytes);
+  /// Takes the block over as a new must-preserve value (R4). On failure the caller keeps the block. The block must be
+  /// completely written, or whoever reads it must be ordered after its writer. A block carved out of a reservation is
+  /// paid for by it (R38); the specification's storage_bytes must not exceed what the reservation has left.
+  HandleId adopt(Allocation&& block, Location at, const ValueSpec& spec);
+  /// The same for a block of some other region.
+  HandleId adopt(memory::Block&& block, Location at, const ValueSpec& spec);
+  HandleId adopt(memory::Block&& block, Location at, const ValueSpec& spec, Reservation& from);
+  /// A reconstructible value that is not loaded yet (R5).
+  HandleId register_source(const ValueSpec& spec, Source source, Location at);
+  ValueSpec spec(HandleId value) const;
+
+  // Transitions. A stream only where the transition copies to or from a device, and of that device (R19).
+  TransitionReport ensure(HandleId value, Location at, std::optional<Location> from = {},
+                          const memory::Stream& stream = {});
+  TransitionReport move(HandleId value, Location to, std::optional<Location> from = {},
+                        const memory::Stream& stream = {});
+  TransitionReport drop(HandleId value, Location at);
+  TransitionReport discard(HandleId value);
+  TransitionReport run(const Action& action, const memory::Stream& stream = {});
+
+  // Protection. A cuda lease needs its first consumer stream, a host lease takes none (R30).
+  Lease acquire(std::span<const HandleId> values, Location at, const memory::Stream& consumer = {});
+  Lease acquire(std::initializer_list<HandleId> values, Location at, const memory::Stream& consumer = {});
+  Hold hold(std::span<const HandleId> values, Location at);
+  Hold hold(std::initializer_list<HandleId> values, Location at);
+  Reservation reserve(Location at, Bytes bytes, const std::string& label);
+
+  // Plans.
+  Explanation explain(const Plan& plan, std::optional<std::uint64_t> expected_version = {}) const;
+  Scope scope(Plan plan, TransferStreams streams = {}, std::optional<std::uint64_t> expected_version = {});
+  /// Preflights and runs one raw sequence (R45).
+  PlanReport execute_actions(std::span<const Action> actions, const std::string& name,
+                             TransferStreams streams = {},
+                             std::optional<std::uint64_t> expected_version = {});
+
+  // Observation.
+  std::uint64_t state_version() const;
+  /// A copy to plan on, after reaping, with the version that it had.
+  State planning_state();
+  Snapshot snapshot();
+  std::vector<TransitionReport> trace() const;
+  void clear_trace();
+
+  /// The manager's own stream for copies of a cuda location; made at first use.
+  memory::Stream transfer_stream(Location device);
+
+  /// Ends the manager (R63): waits for pending consumers, refuses (InUseError) while leases, holds or reservations
+  /// remain, then frees everything. `force` synchronizes the devices and ends leaked tokens. Closing twice is fine.
+  void close(bool wait = true, bool force = false);
+  bool closed() const;
+
+ private:
+  std::shared_ptr<Core> core_;
+};
+
+}  // namespace fheres::residency

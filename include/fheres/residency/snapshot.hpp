@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include <fheres/memory/driver.hpp>
+#include <fheres/residency/state.hpp>
+
+namespace fheres::residency {
+
+struct MaterializationSnapshot {
+  Location at = Location::pageable_host();
+  Bytes logical_bytes = 0;
+  Bytes actual_bytes = 0;   // of the block
+  Bytes charged_bytes = 0;  // the specification's storage_bytes
+  Protection protection;
+};
+
+struct ValueSnapshot {
+  HandleId handle;
+  std::shared_ptr<const ValueSpec> spec;
+  std::optional<Location> source;  // where its source loads, if it has one
+  bool discarded = false;
+  std::vector<MaterializationSnapshot> materializations;  // in location order
+};
+
+struct LocationSnapshot {
+  Account account;
+  std::size_t materializations = 0;
+  Protection protection;  // sums over the location
+  /// What the location's region itself says, in whole granules: a second witness beside the account.
+  Bytes allocated = 0;
+  Bytes peak_allocated = 0;
+  Bytes largest_free = 0;  // 0 where there is no budget
+  /// What the device said, where observation is on and worked (R28). Evidence only.
+  std::optional<memory::DeviceMemory> device;
+};
+
+/// One atomic observation of a manager, without storage (R50). Plain data.
+struct Snapshot {
+  ManagerId manager;
+  std::uint64_t version = 0;
+  std::int64_t time_ns = 0;
+  std::vector<ValueSnapshot> values;        // in order of registration
+  std::vector<LocationSnapshot> locations;  // in location order
+  std::vector<ReservationRecord> reservations;
+
+  const LocationSnapshot* at(Location location) const;
+};
+
+}  // namespace fheres::residency

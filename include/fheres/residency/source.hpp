@@ -1,0 +1,47 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <utility>
+
+#include <fheres/memory/block.hpp>
+#include <fheres/memory/driver.hpp>
+#include <fheres/residency/spec.hpp>
+
+namespace fheres::residency {
+
+/// What a source may use while it loads. Every public operation of the manager is closed meanwhile (R18).
+class LoadContext {
+ public:
+  LoadContext(const ValueSpec& spec, std::shared_ptr<memory::Region> region)
+      : spec_(spec), region_(std::move(region)) {}
+
+  const ValueSpec& spec() const { return spec_; }
+  /// Where the block has to be.
+  memory::Location at() const { return region_->at(); }
+  memory::Driver& driver() const { return *region_->driver(); }
+  /// Storage out of the charge that was made for this load: together at most the specification's storage_bytes,
+  /// else MaterializationError. memory::AllocationError when the region has no such piece.
+  memory::Block allocate(Bytes bytes);
+  memory::Block allocate() { return allocate(spec_.logical_bytes); }
+
+ private:
+  const ValueSpec& spec_;
+  std::shared_ptr<memory::Region> region_;
+  Bytes allocated_ = 0;
+};
+
+/// What a source hands over: at the source's location, between logical_bytes and storage_bytes long, completely
+/// written (no stream still writes it). An empty type means the specification's.
+struct Loaded {
+  Loaded(memory::Block made) : block(std::move(made)) {}  // NOLINT: a block alone is the usual case
+  Loaded(memory::Block made, std::string made_type) : block(std::move(made)), type(std::move(made_type)) {}
+  memory::Block block;
+  std::string type;
+};
+
+/// Brings a reconstructible value back (R5, R16). Called on the thread that runs the transition, without any lock
+/// but the transition lock. May throw: the transition is undone and the registration survives (R17).
+using Source = std::function<Loaded(LoadContext&)>;
+
+}  // namespace fheres::residency

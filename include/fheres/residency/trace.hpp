@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <fheres/memory/driver.hpp>
+#include <fheres/residency/errors.hpp>
+#include <fheres/residency/plan.hpp>
+#include <fheres/residency/state.hpp>
+
+namespace fheres::residency {
+
+/// One completed transition (R51).
+struct TransitionReport {
+  std::uint64_t sequence = 0;  // counts the manager's completed transitions, from 0
+  Action action;
+  Transition::Work work = Transition::Work::nothing;
+  std::string no_op_reason;  // where work is nothing
+  std::optional<Location> source;
+  std::optional<Location> destination;
+  Bytes bytes = 0;  // copied or loaded
+  std::int64_t start_ns = 0;
+  std::int64_t end_ns = 0;
+  std::optional<memory::DeviceMemory> device_before;  // of the cuda end, where observation is on (R28)
+  std::optional<memory::DeviceMemory> device_after;
+
+  bool no_op() const { return work == Transition::Work::nothing; }
+};
+
+/// The most that a location was charged, and had allocated, while a scope was open.
+struct LocationPeak {
+  Location at = Location::pageable_host();
+  Bytes charged = 0;    // used + reserved + temporary
+  Bytes allocated = 0;  // in its region, in whole granules
+};
+
+/// One action of a plan that completed.
+struct ActionReport {
+  Phase phase = Phase::execute;
+  std::size_t index = 0;
+  TransitionReport transition;
+};
+
+/// What a plan, or a raw sequence, did: the committed prefix where it failed (R42).
+struct PlanReport {
+  std::string plan;
+  std::vector<ActionReport> actions;
+  std::vector<ReservationSpec> reservations;  // admitted ones, in plan order
+  std::vector<LocationPeak> peaks;            // in location order; of the whole scope once it is closed
+  std::uint64_t version_before = 0;
+  std::uint64_t version_after = 0;
+  std::int64_t start_ns = 0;
+  std::int64_t end_ns = 0;
+};
+
+/// A plan failed while it ran, after a good preflight. What was committed stays (R42). Code
+/// `residency/plan-execution`.
+class PlanExecutionError : public ResidencyError {
+ public:
+  PlanExecutionError(Phase failed_phase, std::size_t failed_index, std::optional<Action> failed_action,
+                     std::optional<ReservationSpec> failed_reservation, PlanReport partial,
+                     std::exception_ptr why);
+  Phase phase;
+  std::size_t index;  // within the phase
+  std::optional<Action> action;
+  std::optional<ReservationSpec> reservation;
+  PlanReport report;
+  std::exception_ptr cause;
+};
+
+}  // namespace fheres::residency
