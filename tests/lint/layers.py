@@ -27,7 +27,7 @@ PACKAGES = {
     r"fmt/": None,  # any .cpp, checked below
     r"cuda|device_launch_parameters": ["src/memory/cuda/", "src/ring/cuda/"],
     r"nvtx": ["src/runtime/annotate.cpp"],
-    r"sodium": ["src/ckks/sampling.cpp"],
+    r"sodium": ["src/ckks/sampling.cpp", "src/base/sha256.cpp"],
     r"nlohmann/": ["src/ckks/serialize.cpp", "src/report/", "include/fheres/report/", "cli/"],
     r"yaml-cpp/": ["src/documents/"],
     r"CLI/": ["cli/"],

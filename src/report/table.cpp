@@ -1,0 +1,71 @@
+#include <fheres/base/check.hpp>
+#include <fheres/report/table.hpp>
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+namespace fheres::report {
+namespace {
+
+void append_padded(std::string& line, const std::string& cell, std::size_t width, Table::Align align) {
+  const std::string padding(width - std::min(width, display_width(cell)), ' ');
+  line += align == Table::Align::right ? padding + cell : cell + padding;
+}
+
+}  // namespace
+
+std::size_t display_width(std::string_view text) {
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+}
+
+void Table::add(std::vector<std::string> cells) {
+  FHERES_CHECK(cells.size() == columns_.size());
+  rows_.push_back(std::move(cells));
+}
+
+std::string Table::render(int indent) const {
+  std::vector<std::size_t> widths;
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    std::size_t width = display_width(columns_[i].title);
+    for (const auto& row : rows_) width = std::max(width, display_width(row[i]));
+    widths.push_back(width);
+  }
+  std::string text;
+  const auto add_line = [&](const auto& cell_of) {
+    std::string line(static_cast<std::size_t>(indent), ' ');
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      if (i != 0) line += "  ";
+      append_padded(line, cell_of(i), widths[i], columns_[i].align);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + '\n';
+  };
+  add_line([&](std::size_t i) { return columns_[i].title; });
+  for (const auto& row : rows_) add_line([&](std::size_t i) { return row[i]; });
+  return text;
+}
+
+std::string format_duration(double nanoseconds) {
+  struct Unit {
+    double scale;
+    const char* name;
+  };
+  static constexpr std::array units{Unit{1e9, "s"}, Unit{1e6, "ms"}, Unit{1e3, "µs"}, Unit{1, "ns"}};
+  for (const Unit& unit : units) {
+    const double value = nanoseconds / unit.scale;
+    if (value < 1 && unit.scale > 1) continue;
+    const int decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
+    std::string number = fmt::format("{:.{}f}", value, unit.scale > 1 ? decimals : 0);
+    if (number.find('.') != std::string::npos) {
+      number.erase(number.find_last_not_of('0') + 1);
+      if (number.back() == '.') number.pop_back();
+    }
+    return fmt::format("{} {}", number, unit.name);
+  }
+  return "0 ns";
+}
+
+}  // namespace fheres::report
