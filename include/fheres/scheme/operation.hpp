@@ -36,6 +36,8 @@ std::string_view name(Operation operation);
 std::optional<Operation> operation_named(std::string_view name);
 /// How many ciphertext and plaintext operands it takes (a key is not one of them).
 int operand_count(Operation operation);
+/// Whether the second operand is a plaintext (every other operand is a ciphertext).
+bool takes_plaintext(Operation operation);
 enum class KeyUse { none, optional, required };
 KeyUse key_use(Operation operation);
 

@@ -19,6 +19,15 @@ class ParameterError : public Error {
   explicit ParameterError(const std::string& message) : Error("scheme/parameters", message) {}
 };
 
+/// log2(QP) is above what the table allows. Code `scheme/parameters`, both figures as fields.
+class SecurityError : public ParameterError {
+ public:
+  SecurityError(const std::string& message, double log_qp_, int bound_)
+      : ParameterError(message), log_qp(log_qp_), bound(bound_) {}
+  double log_qp;
+  int bound;
+};
+
 /// One prime, by its size or by its value (for interchange).
 struct PrimeSpec {
   int bits = 0;
@@ -74,6 +83,8 @@ class Parameters {
 
   SecurityTable security() const;
   double log_qp() const;
+  /// log2 of the product of a level's limbs: what a message times its scale has to stay below.
+  double log_q(int level) const;
   /// The table's bound on log2(QP) for this N, absent for `none`.
   std::optional<int> security_bound() const;
   /// Standard deviation of the key-switch error at a level, in the scale of the ciphertext's integers:

@@ -21,6 +21,9 @@ class Scale {
   double to_double() const;
   /// log2, to print and to bound.
   double log2() const;
+  /// The whole part, below 2^64 (else std::overflow_error), and whether there is no other part.
+  std::uint64_t whole() const;
+  bool is_whole() const;
   /// `2^40` where exact, else `2^39.9997`.
   std::string text() const;
   std::uint64_t mantissa_high() const { return high_; }

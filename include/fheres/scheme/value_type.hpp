@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 
+#include <fheres/base/bytes.hpp>
 #include <fheres/scheme/parameters.hpp>
 #include <fheres/scheme/scale.hpp>
 
@@ -16,6 +17,7 @@ enum class KeyForm { full, seeded };
 
 /// `ciphertext`, `rotation-key`, ...
 std::string name(Kind kind);
+bool is_key(Kind kind);
 
 /// All there is to know of a CKKS value but its residues. A plain value; which fields matter depends on the
 /// kind.
