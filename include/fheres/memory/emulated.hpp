@@ -11,8 +11,8 @@
 namespace fheres::memory {
 
 struct EmulatedOptions {
-  int devices = 1;                    // 0 to Location::kMaxDevices
-  std::optional<Bytes> device_bytes;  // of each device; without it, what the host gives
+  int devices = 1;                                   // 0 to Location::kMaxDevices
+  std::optional<Bytes> device_bytes = std::nullopt;  // of each device; without it, what the host gives
 };
 
 /// A machine whose devices are the host: device memory is host memory (mapped when it is first touched), each
@@ -22,7 +22,7 @@ std::shared_ptr<Driver> make_emulated_driver(const EmulatedOptions& options = {}
 
 struct SteppedOptions {
   int devices = 1;
-  std::optional<Bytes> device_bytes;
+  std::optional<Bytes> device_bytes = std::nullopt;
   std::uint64_t seed = 1;
   /// What synchronize runs: only the work that the event or stream depends on, or whatever the scheduler
   /// draws until it is done.
