@@ -53,6 +53,7 @@ struct Region::Pieces {
   mutable std::mutex mutex;
   std::list<Piece> pieces;
   Bytes allocated = 0;
+  Bytes peak_allocated = 0;
   bool addressable = false;  // by the host, so freed space can be poisoned
 };
 
@@ -93,6 +94,7 @@ Block Region::allocate(Bytes bytes) {
   const std::lock_guard lock(pieces_->mutex);
   const auto hand_out = [&](std::byte* data) {
     pieces_->allocated += size;
+    pieces_->peak_allocated = std::max(pieces_->peak_allocated, pieces_->allocated);
     if (pieces_->addressable) unpoison(data, bytes);  // the rest of the last granule stays a red zone
     return Block(shared_from_this(), data, bytes);
   };
@@ -154,6 +156,11 @@ void Region::release(std::byte* data, Bytes bytes) noexcept {
 Bytes Region::allocated() const {
   const std::lock_guard lock(pieces_->mutex);
   return pieces_->allocated;
+}
+
+Bytes Region::peak_allocated() const {
+  const std::lock_guard lock(pieces_->mutex);
+  return pieces_->peak_allocated;
 }
 
 Bytes Region::largest_free() const {

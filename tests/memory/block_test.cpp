@@ -151,6 +151,7 @@ TEST_CASE("an unbudgeted region grows by chunks, keeps them, and gives large blo
     CHECK(region->allocated() == 164 * kMiB);
   }
   CHECK(region->allocated() == 0);
+  CHECK(region->peak_allocated() == 164 * kMiB);
   const Block again = region->allocate(90 * kMiB);
   CHECK(driver->calls(test::Call::allocate) == 2);
 

@@ -39,8 +39,8 @@ class Block {
 /// One location's storage. Thread safe.
 ///
 /// Pinned and cuda, with a capacity: one piece of that many bytes (whole granules), allocated once, so that it
-/// cannot be exceeded. Without a capacity: chunks of 64 MiB, or of the block where that is larger, kept when they
-/// are empty. Pageable: one driver allocation a block, whose sum never exceeds the capacity, where there is one.
+/// cannot be exceeded. Without a capacity: chunks of 64 MiB, or of the block where that is larger, kept when
+/// they are empty. Pageable: one driver allocation a block, whose sum never exceeds the capacity, if there is one.
 class Region : public std::enable_shared_from_this<Region> {
  public:
   /// Throws AllocationError when the location has no such room, std::invalid_argument when it is not present.
@@ -48,16 +48,18 @@ class Region : public std::enable_shared_from_this<Region> {
                                       std::optional<Bytes> capacity);
   ~Region();
 
-  /// A block aligned to kGranule. AllocationError when no free piece is large enough; its detail names the
-  /// largest. Contents are unspecified: debug builds poison them.
+  /// A block aligned to kGranule. AllocationError when no free piece is large enough; its detail
+  /// names the largest. Contents are unspecified: debug builds poison them.
   Block allocate(Bytes bytes);
 
   Location at() const { return at_; }
   std::optional<Bytes> capacity() const { return capacity_; }
-  /// Bytes in live blocks, in whole granules, and the largest free piece (of the capacity; 0 where there is
-  /// none).
+  /// Bytes in live blocks, in whole granules, and the largest free piece (of the
+  /// capacity; 0 where there is none).
   Bytes allocated() const;
   Bytes largest_free() const;
+  /// The most that was ever in live blocks at once.
+  Bytes peak_allocated() const;
   const std::shared_ptr<Driver>& driver() const { return driver_; }
 
  private:

@@ -53,8 +53,8 @@ class DeviceError : public Error {
 /// interfaces; implementations are the emulated drivers (memory/emulated.hpp) and CUDA (memory/cuda.hpp).
 ///
 /// Thread safe. No call depends on an ambient device or a default stream. Every failure throws
-/// AllocationError or DeviceError and leaves nothing half done; only the calls marked noexcept swallow
-/// failures.
+/// AllocationError or DeviceError and leaves nothing half done, and a senseless argument throws
+/// std::invalid_argument; only the calls marked noexcept swallow failures.
 class Driver {
  public:
   virtual ~Driver() = default;

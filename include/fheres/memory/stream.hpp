@@ -34,8 +34,8 @@ class Stream {
   std::shared_ptr<StreamState> state_;
 };
 
-/// A point in a stream's work, recorded by a Driver. A cheap shared handle. An empty Event is always
-/// complete.
+/// A point in a stream's work, recorded by a Driver. A cheap shared handle. An empty Event is
+/// always complete.
 class Event {
  public:
   Event() = default;
