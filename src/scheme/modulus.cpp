@@ -1,8 +1,8 @@
-#include <fheres/scheme/modulus.hpp>
-
 #include <bit>
 #include <stdexcept>
 #include <string>
+
+#include <fheres/scheme/modulus.hpp>
 
 namespace fheres::scheme {
 

@@ -1,11 +1,10 @@
-#include <fheres/scheme/operation.hpp>
-
-#include <fheres/base/check.hpp>
-#include <fheres/scheme/sizes.hpp>
-
 #include <array>
 
 #include <fmt/format.h>
+
+#include <fheres/base/check.hpp>
+#include <fheres/scheme/operation.hpp>
+#include <fheres/scheme/sizes.hpp>
 
 namespace fheres::scheme {
 namespace {
@@ -53,7 +52,9 @@ class Application {
   Signature infer() const;
 
  private:
-  [[noreturn]] void refuse(const std::string& why) const { throw StateError(fmt::format("{}: {}", row_.name, why)); }
+  [[noreturn]] void refuse(const std::string& why) const {
+    throw StateError(fmt::format("{}: {}", row_.name, why));
+  }
 
   const ValueType& operand(std::size_t i) const { return operands_[i]; }
   int level() const { return operands_[0].level; }
@@ -76,7 +77,8 @@ class Application {
         refuse(fmt::format("operand {} is not a prepared plaintext over Q", i + 1));
       }
       if (type.level < 0 || type.level > parameters_.max_level()) {
-        refuse(fmt::format("operand {} has level {}, expected 0 to {}", i + 1, type.level, parameters_.max_level()));
+        refuse(fmt::format("operand {} has level {}, expected 0 to {}", i + 1, type.level,
+                           parameters_.max_level()));
       }
     }
   }
@@ -102,14 +104,15 @@ class Application {
 
   void need_components(std::size_t i, int expected) const {
     if (operand(i).components != expected) {
-      refuse(fmt::format("operand {} has {} components, expected {}", i + 1, operand(i).components, expected));
+      refuse(
+          fmt::format("operand {} has {} components, expected {}", i + 1, operand(i).components, expected));
     }
   }
 
   void need_equal_levels() const {
     if (operand(0).level != operand(1).level) {
-      refuse(fmt::format("operand 1 has level {} and operand 2 level {}, expected equal ones", operand(0).level,
-                         operand(1).level));
+      refuse(fmt::format("operand 1 has level {} and operand 2 level {}, expected equal ones",
+                         operand(0).level, operand(1).level));
     }
   }
 
@@ -123,17 +126,18 @@ class Application {
   /// A plaintext of an earlier level has all the limbs that are needed, and some that are not read.
   void need_plaintext_limbs() const {
     if (operand(1).level > level()) {
-      refuse(fmt::format("operand 1 has level {} and the plaintext level {}, expected the plaintext's to be at most "
-                         "that",
-                         level(), operand(1).level));
+      refuse(fmt::format(
+          "operand 1 has level {} and the plaintext level {}, expected the plaintext's to be at most "
+          "that",
+          level(), operand(1).level));
     }
   }
 
   Signature product(const Scale& scale, int components) const {
     // One bit for the sign, one for a message of magnitude up to 1.
     if (scale.log2() + 2 > parameters_.log_q(level())) {
-      refuse(fmt::format("the product's scale {} does not fit the {:.0f} bits that level {} of {} has", scale.text(),
-                         parameters_.log_q(level()), level(), parameters_.max_level()));
+      refuse(fmt::format("the product's scale {} does not fit the {:.0f} bits that level {} of {} has",
+                         scale.text(), parameters_.log_q(level()), level(), parameters_.max_level()));
     }
     Signature signature{operand(0), 0};
     signature.result.scale = scale;
@@ -188,8 +192,8 @@ Signature Application::rescaled() const {
 Signature Application::switched_down() const {
   need_a_next_level();
   if (operand(0).scale != parameters_.canonical_scale(level())) {
-    refuse(fmt::format("operand 1 has scale {}, expected level {}'s canonical {}", operand(0).scale.text(), level(),
-                       parameters_.canonical_scale(level()).text()));
+    refuse(fmt::format("operand 1 has scale {}, expected level {}'s canonical {}", operand(0).scale.text(),
+                       level(), parameters_.canonical_scale(level()).text()));
   }
   Signature signature{operand(0), rescale_workspace(parameters_, operand(0).components)};
   signature.result.level = level() + 1;

@@ -1,11 +1,10 @@
-#include <fheres/scheme/parameters.hpp>
-
-#include <fheres/base/check.hpp>
-#include <fheres/scheme/security.hpp>
-
 #include <cmath>
 
 #include <fmt/format.h>
+
+#include <fheres/base/check.hpp>
+#include <fheres/scheme/parameters.hpp>
+#include <fheres/scheme/security.hpp>
 
 #include "prime_chain.hpp"
 
@@ -47,11 +46,12 @@ void check_shape(const ParametersLiteral& literal) {
     throw ParameterError(fmt::format("log_n is {}, expected 10 to 17", literal.log_n));
   }
   if (literal.q.empty()) throw ParameterError("q has no primes, expected a base prime");
-  if (literal.q.size() < 2) throw ParameterError("q has 1 prime and so no level to compute with, expected 2 or more");
+  if (literal.q.size() < 2)
+    throw ParameterError("q has 1 prime and so no level to compute with, expected 2 or more");
   if (literal.p.empty()) throw ParameterError("p has no primes, expected at least one special prime");
   if (literal.q.size() + literal.p.size() > 256) {
-    throw ParameterError(fmt::format("q and p have {} primes, expected at most 256",
-                                     literal.q.size() + literal.p.size()));
+    throw ParameterError(
+        fmt::format("q and p have {} primes, expected at most 256", literal.q.size() + literal.p.size()));
   }
   for (const auto* part : {&literal.q, &literal.p}) {
     for (const PrimeSpec& spec : *part) {
@@ -63,12 +63,13 @@ void check_shape(const ParametersLiteral& literal) {
   }
   const int base_bits = literal.q.front().bits;
   if (literal.scale_bits < kMinPrimeBits || literal.scale_bits > kMaxPrimeBits - 2) {
-    throw ParameterError(
-        fmt::format("scale_bits is {}, expected {} to {}", literal.scale_bits, kMinPrimeBits, kMaxPrimeBits - 2));
+    throw ParameterError(fmt::format("scale_bits is {}, expected {} to {}", literal.scale_bits, kMinPrimeBits,
+                                     kMaxPrimeBits - 2));
   }
   if (base_bits - literal.scale_bits < 2) {
-    throw ParameterError(fmt::format("the base prime has {} bits and the scale {}: at least 2 more are needed",
-                                     base_bits, literal.scale_bits));
+    throw ParameterError(
+        fmt::format("the base prime has {} bits and the scale {}: at least 2 more are needed", base_bits,
+                    literal.scale_bits));
   }
   const int limbs = static_cast<int>(literal.q.size());
   if (literal.digit_limbs < 0 || literal.digit_limbs > limbs) {
@@ -132,18 +133,19 @@ Parameters Parameters::make(const ParametersLiteral& unchecked) {
   state->id = identity(literal, chain, state->digit_limbs);
   if (state->security_bound && state->log_qp > *state->security_bound) {
     throw SecurityError(
-        fmt::format("log2(QP) is {:.1f} bits, and {} allows {} for N = 2^{} at 128-bit security", state->log_qp,
-                    table_name(literal.security), *state->security_bound, literal.log_n),
+        fmt::format("log2(QP) is {:.1f} bits, and {} allows {} for N = 2^{} at 128-bit security",
+                    state->log_qp, table_name(literal.security), *state->security_bound, literal.log_n),
         state->log_qp, *state->security_bound);
   }
   Parameters parameters(std::move(state));
   const double noise = parameters.key_switch_deviation(0);
   const double fresh = parameters.fresh_deviation();
   if (noise > kMaxKeySwitchRatio * fresh) {
-    throw ParameterError(fmt::format(
-        "key-switch noise has deviation 2^{:.1f}, more than {} times the 2^{:.1f} of a fresh encryption: digits of {} "
-        "limbs are too large for P",
-        std::log2(noise), kMaxKeySwitchRatio, std::log2(fresh), parameters.digit_limbs()));
+    throw ParameterError(
+        fmt::format("key-switch noise has deviation 2^{:.1f}, more than {} times the 2^{:.1f} of a fresh "
+                    "encryption: digits of {} "
+                    "limbs are too large for P",
+                    std::log2(noise), kMaxKeySwitchRatio, std::log2(fresh), parameters.digit_limbs()));
   }
   return parameters;
 }

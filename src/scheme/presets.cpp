@@ -1,6 +1,6 @@
-#include <fheres/scheme/presets.hpp>
-
 #include <fmt/format.h>
+
+#include <fheres/scheme/presets.hpp>
 
 namespace fheres::scheme {
 namespace {
@@ -29,8 +29,8 @@ constexpr Row kSecure[] = {
 Preset make(const Row& row, bool test) {
   Preset preset;
   preset.literal = chain(row.log_n, row.scale_bits, row.levels, row.special_primes);
-  preset.name = fmt::format("{}slots{}-scale{}-levels{}", test ? "test-" : "", 1 << (row.log_n - 1), row.scale_bits,
-                            row.levels);
+  preset.name = fmt::format("{}slots{}-scale{}-levels{}", test ? "test-" : "", 1 << (row.log_n - 1),
+                            row.scale_bits, row.levels);
   preset.literal.name = preset.name;
   if (test) preset.literal.security = SecurityTable::none;
   return preset;

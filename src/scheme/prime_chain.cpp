@@ -1,12 +1,12 @@
 #include "prime_chain.hpp"
 
-#include <fheres/scheme/primes.hpp>
-
 #include <algorithm>
 #include <cmath>
 #include <set>
 
 #include <fmt/format.h>
+
+#include <fheres/scheme/primes.hpp>
 
 namespace fheres::scheme {
 namespace {
@@ -57,12 +57,14 @@ class Chooser {
       throw ParameterError(fmt::format("{} is no prime below 2^61", prime));
     }
     if (prime % step_ != 1) {
-      throw ParameterError(fmt::format("prime {} is {} modulo 2N = {}, expected 1 (log_n {})", prime, prime % step_,
-                                       step_, log_n));
+      throw ParameterError(fmt::format("prime {} is {} modulo 2N = {}, expected 1 (log_n {})", prime,
+                                       prime % step_, step_, log_n));
     }
   }
 
-  static std::uint64_t lower_limit(int bits) { return static_cast<std::uint64_t>(std::ldexp(M_SQRT1_2, bits)); }
+  static std::uint64_t lower_limit(int bits) {
+    return static_cast<std::uint64_t>(std::ldexp(M_SQRT1_2, bits));
+  }
   static std::uint64_t upper_limit(int bits) { return static_cast<std::uint64_t>(std::ldexp(M_SQRT2, bits)); }
 
   std::optional<std::uint64_t> free_below(std::uint64_t bound, int bits) const {
@@ -80,9 +82,10 @@ class Chooser {
     const auto in_use = std::count_if(taken_.begin(), taken_.end(), [&](std::uint64_t prime) {
       return prime >= lower_limit(bits) && prime <= upper_limit(bits);
     });
-    return ParameterError(fmt::format(
-        "the chain wants more primes near 2^{} than exist: {} are 1 mod {} within half a bit and all are taken", bits,
-        in_use, step_));
+    return ParameterError(
+        fmt::format("the chain wants more primes near 2^{} than exist: {} are 1 mod {} within half a bit and "
+                    "all are taken",
+                    bits, in_use, step_));
   }
 
   std::uint64_t step_;

@@ -1,9 +1,9 @@
 #pragma once
 
-#include <fheres/scheme/parameters.hpp>
-
 #include <cstdint>
 #include <vector>
+
+#include <fheres/scheme/parameters.hpp>
 
 namespace fheres::scheme {
 

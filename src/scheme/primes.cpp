@@ -1,11 +1,10 @@
-#include <fheres/scheme/primes.hpp>
-
-#include <fheres/scheme/modulus.hpp>
-
 #include <array>
 #include <bit>
 #include <stdexcept>
 #include <string>
+
+#include <fheres/scheme/modulus.hpp>
+#include <fheres/scheme/primes.hpp>
 
 namespace fheres::scheme {
 namespace {
@@ -68,7 +67,8 @@ std::optional<std::uint64_t> next_prime(std::uint64_t above, std::uint64_t step,
 
 std::uint64_t smallest_primitive_root(std::uint64_t prime, std::uint64_t order) {
   if (order < 2 || !std::has_single_bit(order) || (prime - 1) % order != 0) {
-    throw std::invalid_argument("no root of order " + std::to_string(order) + " modulo " + std::to_string(prime));
+    throw std::invalid_argument("no root of order " + std::to_string(order) + " modulo " +
+                                std::to_string(prime));
   }
   const Modulus q = Modulus::make(prime);
   std::uint64_t root = 0;

@@ -1,10 +1,10 @@
-#include <fheres/scheme/scale.hpp>
-
 #include <bit>
 #include <cmath>
 #include <stdexcept>
 
 #include <fmt/format.h>
+
+#include <fheres/scheme/scale.hpp>
 
 namespace fheres::scheme {
 namespace {

@@ -1,6 +1,6 @@
-#include <fheres/scheme/security.hpp>
-
 #include <array>
+
+#include <fheres/scheme/security.hpp>
 
 namespace fheres::scheme {
 namespace {

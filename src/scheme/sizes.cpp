@@ -1,6 +1,6 @@
-#include <fheres/scheme/sizes.hpp>
-
 #include <algorithm>
+
+#include <fheres/scheme/sizes.hpp>
 
 namespace fheres::scheme {
 namespace {

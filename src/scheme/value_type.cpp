@@ -1,10 +1,10 @@
-#include <fheres/scheme/value_type.hpp>
-
 #include <array>
 #include <charconv>
 #include <map>
 
 #include <fmt/format.h>
+
+#include <fheres/scheme/value_type.hpp>
 
 namespace fheres::scheme {
 namespace {
@@ -119,7 +119,8 @@ std::string encode_metadata(const Parameters& parameters, const ValueType& type)
       "plaintext={} key={} steps={}",
       kMagic, parameters.id(), word(kKinds, type.kind), type.level, type.scale.mantissa_high(),
       type.scale.mantissa_low(), type.scale.exponent(), word(kDomains, type.domain), word(kBases, type.basis),
-      type.components, word(kPlaintextForms, type.plaintext_form), word(kKeyForms, type.key_form), type.steps);
+      type.components, word(kPlaintextForms, type.plaintext_form), word(kKeyForms, type.key_form),
+      type.steps);
 }
 
 ValueType decode_metadata(const Parameters& parameters, const std::string& metadata) {
@@ -130,7 +131,8 @@ ValueType decode_metadata(const Parameters& parameters, const std::string& metad
   Fields fields(text.substr(kMagic.size() + 1));
   const std::string_view id = fields.text("parameters");
   if (id != parameters.id()) {
-    throw ParameterError(fmt::format("the value was made for parameters {}, these are {}", id, parameters.id()));
+    throw ParameterError(
+        fmt::format("the value was made for parameters {}, these are {}", id, parameters.id()));
   }
   ValueType type;
   type.kind = fields.choice<Kind>("kind", kKinds);

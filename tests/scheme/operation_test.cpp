@@ -1,0 +1,129 @@
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include <fheres/scheme/operation.hpp>
+#include <fheres/scheme/presets.hpp>
+#include <fheres/scheme/sizes.hpp>
+
+using namespace fheres;
+using namespace fheres::scheme;
+
+namespace {
+
+const Parameters& set_f() {
+  static const Parameters f = Parameters::make(*find_preset("slots8192-scale40-levels7"));
+  return f;
+}
+
+ValueType at_level(Kind kind, int level) {
+  ValueType type;
+  type.kind = kind;
+  type.level = level;
+  type.scale = is_key(kind) ? Scale() : set_f().canonical_scale(level);
+  if (kind == Kind::rotation_key) type.steps = 1;
+  return type;
+}
+ValueType ciphertext(int level = 0) { return at_level(Kind::ciphertext, level); }
+ValueType plaintext(int level = 0) { return at_level(Kind::plaintext, level); }
+
+Signature run(Operation operation, const std::vector<ValueType>& operands, const ValueType* key = nullptr) {
+  return infer(set_f(), operation, operands, key);
+}
+
+std::string refusal(Operation operation, const std::vector<ValueType>& operands,
+                    const ValueType* key = nullptr) {
+  try {
+    run(operation, operands, key);
+  } catch (const StateError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("a product by a plaintext rescales to the next level's canonical scale") {
+  for (int level = 0; level < set_f().max_level(); ++level) {
+    const Signature product = run(Operation::multiply_plain, {ciphertext(level), plaintext(level)});
+    CHECK(product.workspace == 0);
+    const Signature rescaled = run(Operation::rescale, {product.result});
+    CHECK(rescaled.result == ciphertext(level + 1));
+    CHECK(rescaled.workspace == rescale_workspace(set_f(), 2));
+  }
+}
+
+TEST_CASE("so x*w + y just works after y has come down to the level") {
+  const ValueType product = run(Operation::multiply_plain, {ciphertext(), plaintext()}).result;
+  const ValueType x = run(Operation::rescale, {product}).result;
+  const ValueType y = run(Operation::mod_switch, {ciphertext()}).result;
+  CHECK(run(Operation::add, {x, y}).result == ciphertext(1));
+}
+
+TEST_CASE("operands of a sum need one level and one scale") {
+  CHECK(refusal(Operation::add, {ciphertext(0), ciphertext(1)}) ==
+        "add: operand 1 has level 0 and operand 2 level 1, expected equal ones");
+  const ValueType product = run(Operation::multiply_plain, {ciphertext(), plaintext()}).result;
+  CHECK(refusal(Operation::sub, {product, ciphertext()}) ==
+        "sub: operand 1 has scale 2^80 and operand 2 scale 2^40, expected equal ones");
+  CHECK(refusal(Operation::add_plain, {product, plaintext()}).find("scale 2^80") != std::string::npos);
+}
+
+TEST_CASE("a plaintext of an earlier level serves with its leading limbs, one of a later level does not") {
+  CHECK(refusal(Operation::multiply_plain, {ciphertext(2), plaintext(1)}).empty());
+  CHECK(refusal(Operation::multiply_plain, {ciphertext(1), plaintext(2)}) ==
+        "multiply_plain: operand 1 has level 1 and the plaintext level 2, expected the plaintext's to be at "
+        "most that");
+}
+
+TEST_CASE("a rotation needs a rotation key that serves the level") {
+  ValueType key = at_level(Kind::rotation_key, 2);
+  CHECK(run(Operation::rotate, {ciphertext(2)}, &key).workspace == key_switch_workspace(set_f(), 2, 0));
+  CHECK(run(Operation::rotate, {ciphertext(5)}, &key).result == ciphertext(5));
+  CHECK(refusal(Operation::rotate, {ciphertext(1)}, &key) ==
+        "rotate: operand 1 has level 1, and the key serves levels 2 to 7");
+  CHECK(refusal(Operation::rotate, {ciphertext(1)}) == "rotate: it has no key, expected one");
+  ValueType wrong = at_level(Kind::relinearization_key, 0);
+  CHECK(refusal(Operation::rotate, {ciphertext(1)}, &wrong) ==
+        "rotate: its key is a relinearization-key, expected a rotation-key");
+  CHECK(refusal(Operation::add, {ciphertext(), ciphertext()}, &key).find("expected no key") !=
+        std::string::npos);
+}
+
+TEST_CASE("a product of ciphertexts has three components until a key brings back two") {
+  ValueType key = at_level(Kind::relinearization_key, 0);
+  const Signature product = run(Operation::multiply, {ciphertext(), ciphertext()});
+  CHECK(product.result.components == 3);
+  CHECK(product.workspace == 0);
+  CHECK(run(Operation::relinearize, {product.result}, &key).result ==
+        run(Operation::square, {ciphertext()}, &key).result);
+  ValueType rotation = at_level(Kind::rotation_key, 0);
+  CHECK(refusal(Operation::rotate, {product.result}, &rotation) ==
+        "rotate: operand 1 has 3 components, expected 2");
+}
+
+TEST_CASE("levels and room for the product run out") {
+  CHECK(refusal(Operation::rescale, {ciphertext(7)}) ==
+        "rescale: operand 1 has level 7, the last one: no level is left");
+  CHECK(refusal(Operation::square, {ciphertext(7)}).find("does not fit the 60 bits") != std::string::npos);
+  CHECK(refusal(Operation::rescale, {ciphertext(0)}).find("is no product") != std::string::npos);
+}
+
+TEST_CASE("operands of the wrong kind, domain or number are named by position") {
+  CHECK(refusal(Operation::add, {ciphertext(), plaintext()}) ==
+        "add: operand 2 is a plaintext, expected a ciphertext");
+  CHECK(refusal(Operation::negate, {ciphertext(), ciphertext()}) == "negate: it has 2 operands, expected 1");
+  ValueType coefficients = ciphertext();
+  coefficients.domain = Domain::coefficient;
+  CHECK(refusal(Operation::negate, {coefficients}).find("operand 1 is in the coefficient domain") !=
+        std::string::npos);
+}
+
+TEST_CASE("every operation's name finds it again") {
+  for (int i = 0; i <= static_cast<int>(Operation::conjugate); ++i) {
+    const auto operation = static_cast<Operation>(i);
+    CHECK(operation_named(name(operation)) == operation);
+    CHECK(operand_count(operation) == (takes_plaintext(operation) ? 2 : operand_count(operation)));
+  }
+  CHECK_FALSE(operation_named("rotat"));
+}
