@@ -13,27 +13,27 @@ using memory::Location;
 
 /// Keep what is there and have a replica at `at` (R9).
 struct Ensure {
-  HandleId value;
-  Location at;
-  std::optional<Location> from;  // omitted: chosen in location order (R13)
+  HandleId value{};
+  Location at = Location::pageable_host();
+  std::optional<Location> from{};  // omitted: chosen in location order (R13)
   friend bool operator==(const Ensure&, const Ensure&) = default;
 };
 /// Install at `to`, then remove the selected source (R10).
 struct Move {
-  HandleId value;
-  Location to;
-  std::optional<Location> from;
+  HandleId value{};
+  Location to = Location::pageable_host();
+  std::optional<Location> from{};
   friend bool operator==(const Move&, const Move&) = default;
 };
 /// Remove one materialization (R11).
 struct Drop {
-  HandleId value;
-  Location at;
+  HandleId value{};
+  Location at = Location::pageable_host();
   friend bool operator==(const Drop&, const Drop&) = default;
 };
 /// End the value: all materializations and its source go (R12).
 struct Discard {
-  HandleId value;
+  HandleId value{};
   friend bool operator==(const Discard&, const Discard&) = default;
 };
 

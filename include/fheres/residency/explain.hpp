@@ -17,30 +17,30 @@ namespace fheres::residency {
 struct ActionExplanation {
   Phase phase = Phase::execute;
   std::size_t index = 0;  // within its phase
-  Action action;
+  Action action{};
   bool executable = false;
   bool no_op = false;
   std::optional<Location> source;       // resolved: read from, loaded at, or removed from
   std::optional<Location> destination;  // resolved: where it installs
   Bytes bytes = 0;                      // copied or loaded; 0 for a no-op and a removal
-  std::string reason;                   // why it is refused, not reached, or a no-op; empty otherwise
-  std::optional<Refusal> refusal;       // where State refused it
+  std::string reason{};                 // why it is refused, not reached, or a no-op; empty otherwise
+  std::optional<Refusal> refusal{};     // where State refused it
 };
 
 struct ReservationExplanation {
   std::size_t index = 0;
-  ReservationSpec spec;
+  ReservationSpec spec{};
   bool executable = false;
-  std::string reason;
-  std::optional<Refusal> refusal;
+  std::string reason{};
+  std::optional<Refusal> refusal{};
 };
 
 /// Something that occupies room at a location: a value's materialization or a reservation.
 struct Holder {
-  std::optional<HandleId> value;  // none for a reservation
-  std::string name;               // the specification's name, or the reservation's label
+  std::optional<HandleId> value{};  // none for a reservation
+  std::string name{};               // the specification's name, or the reservation's label
   Bytes charged = 0;
-  Protection protection;
+  Protection protection{};
 };
 
 /// The predicted charges of one location over a plan.
@@ -63,9 +63,9 @@ struct Explanation {
   std::vector<ReservationExplanation> reservations;
   std::vector<LocationExplanation> locations;  // every location with an account afterwards, in order
   bool feasible = true;
-  std::string reason;              // the first reason, with phase and index; empty where feasible
-  std::optional<Refusal> refusal;  // of that reason
-  std::optional<Phase> phase;      // of that reason; none where the body was refused
+  std::string reason{};              // the first reason, with phase and index; empty where feasible
+  std::optional<Refusal> refusal{};  // of that reason
+  std::optional<Phase> phase;        // of that reason; none where the body was refused
 
   const LocationExplanation* at(Location location) const;
   /// Bytes copied and loaded by all actions.

@@ -11,9 +11,9 @@ namespace fheres::residency {
 /// Named headroom at a location (R36): charged as reserved while its scope or token lives, rounded up to
 /// granules.
 struct ReservationSpec {
-  Location at;
+  Location at = Location::pageable_host();
   Bytes bytes = 0;
-  std::string label;
+  std::string label{};
   friend bool operator==(const ReservationSpec&, const ReservationSpec&) = default;
 };
 

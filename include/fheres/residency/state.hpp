@@ -19,16 +19,16 @@ namespace fheres::residency {
 
 /// One value at one location.
 struct Materialization {
-  Location at;
+  Location at = Location::pageable_host();
   Bytes actual_bytes = 0;  // of the block; the charge is the specification's storage_bytes
-  Protection protection;
+  Protection protection{};
 };
 
 /// One value, as State knows it.
 struct ValueRecord {
-  std::shared_ptr<const ValueSpec> spec;
-  std::vector<Materialization> materializations;  // in location order
-  std::optional<Location> source;                 // where its source loads, if it has one
+  std::shared_ptr<const ValueSpec> spec{};
+  std::vector<Materialization> materializations{};  // in location order
+  std::optional<Location> source{};                 // where its source loads, if it has one
   bool discarded = false;
 
   const Materialization* at(Location location) const;
@@ -36,8 +36,8 @@ struct ValueRecord {
 
 /// Charges of one location (R25).
 struct Account {
-  Location at;
-  std::optional<Bytes> budget;
+  Location at = Location::pageable_host();
+  std::optional<Bytes> budget{};
   Bytes used = 0;
   Bytes reserved = 0;
   Bytes peak_used = 0;
@@ -46,8 +46,8 @@ struct Account {
 };
 
 struct ReservationRecord {
-  ReservationId id;
-  ReservationSpec spec;  // bytes: what is still reserved (adoption out of it lowers them, R38)
+  ReservationId id{};
+  ReservationSpec spec{};  // bytes: what is still reserved (adoption out of it lowers them, R38)
 };
 
 /// Why an action, reservation or protection is not possible, with the numbers. Cheap to make: text comes
@@ -62,29 +62,31 @@ struct Refusal {
     in_use,
     exclusive_elsewhere,
     last_copy,
-    not_reconstructible,
-    absent_location
+    absent_location,
+    closed_reservation
   };
-  Rule rule;
-  HandleId value;
+  Rule rule{};
+  HandleId value{};
   Location at = Location::pageable_host();
-  Protection counts;  // in_use
-  Bytes budget = 0, used = 0, reserved = 0,
-        requested = 0;  // budget; of the reservation, where one has to pay
+  Protection counts{};  // in_use
+  // budget: of the location, or of the reservation (as budget) where one has to pay.
+  Bytes budget = 0, used = 0, reserved = 0, requested = 0;
 };
 
-/// A transition that has begun: what will be done, and what was charged for it. Made by State::begin, ended
-/// by exactly one commit or abort of the same State.
+/// A transition that has begun: what will be done, and what was charged for it. Made by State::begin, ended by
+/// exactly one commit or abort of the same State.
 struct Transition {
   enum class Work { nothing, copy, load, remove };
   Action action;
   Work work = Work::nothing;
-  std::string no_op_reason;        // for Work::nothing
-  std::optional<Location> source;  // copy: where it is read; load: where load() makes it
+  std::string_view no_op_reason;   // for Work::nothing; static text
+  std::optional<Location> source;  // copy: where it is read; load: where load() makes it; remove: what goes
   std::optional<Location> destination;
-  bool removes_source = false;  // after install
-  Bytes charge = 0;             // of the destination, 0 where one charge serves both or nothing is installed
-  Bytes temporary = 0;          // at the source location, for the time of load() (R16)
+  bool removes_source = false;  // copy: after install; remove: the source and nothing else
+  Bytes bytes = 0;              // copied (the source's actual bytes) or loaded (logical bytes)
+  Bytes charge = 0;             // of the destination, as used, from begin on (R15)
+  Bytes temporary = 0;  // at a load's source, as reserved, for the time of load(); 0 where it loads at the
+                        // destination, because one charge serves both (R16)
 };
 
 /// The residency rules (design, page 03), once. A storage-free value: values with their places and
@@ -105,14 +107,18 @@ class State {
   std::uint64_t version() const { return version_; }
   bool present(Location at) const { return !devices_ || at.is_host() || at.device() < *devices_; }
 
-  // Values.
+  // Values. std::invalid_argument for a bad specification; actual bytes are between its logical and storage bytes.
+  /// The value becomes must-preserve, whatever the specification says (R4).
   std::variant<HandleId, Refusal> adopt(const ValueSpec& spec, Location at, Bytes actual_bytes);
-  /// Turns that many bytes of the reservation into used bytes in one step (R38).
+  /// Turns storage_bytes of the reservation, which must be at `at` and have them, into used bytes in one step (R38).
   std::variant<HandleId, Refusal> adopt(const ValueSpec& spec, Location at, Bytes actual_bytes,
                                         ReservationId from);
+  /// The specification must say reconstructible, and the location must be present: std::invalid_argument.
   HandleId register_source(const ValueSpec& spec, Location source);
   /// Nothing when the handle is good: of this manager, known, not discarded.
   std::optional<Refusal> check(HandleId value) const;
+  /// The same, and materialized at `at`: what a protection needs.
+  std::optional<Refusal> check_resident(HandleId value, Location at) const;
   const ValueRecord& record(HandleId value) const;                  // of any known handle, discarded too
   std::span<const ValueRecord> records() const { return values_; }  // index is the serial
   HandleId handle(std::uint64_t serial) const { return {manager_, serial}; }

@@ -1,0 +1,240 @@
+#include <algorithm>
+#include <stdexcept>
+
+#include <fmt/format.h>
+
+#include <fheres/residency/explain.hpp>
+
+namespace fheres::residency {
+namespace {
+
+using Work = Transition::Work;
+
+std::string value_name(const State& state, HandleId value) {
+  if (value.manager == state.manager() && value.serial < state.records().size()) {
+    const std::string& name = state.records()[value.serial].spec->name;
+    if (!name.empty()) return fmt::format("'{}'", name);
+  }
+  return fmt::format("value {}", value.serial);
+}
+
+std::string action_text(const State& state, const Action& action) {
+  const auto at = location_of(action);
+  return fmt::format("{} {}{}", verb_of(action), value_name(state, value_of(action)),
+                     at ? (std::holds_alternative<Move>(action) ? " to " : " at ") + at->name() : "");
+}
+
+void sort_holders(std::vector<Holder>& found) {
+  std::stable_sort(found.begin(), found.end(),
+                   [](const Holder& a, const Holder& b) { return a.charged > b.charged; });
+}
+
+// One plan's way through State, with what is told about it.
+class DryRun {
+ public:
+  DryRun(State state, std::string name, Detail detail) : state_(std::move(state)), detail_(detail) {
+    if (name.empty()) throw std::invalid_argument("a plan needs a name, the one given is empty");
+    out_.plan = std::move(name);
+    out_.state_version = state_.version();
+    for (const Account& a : state_.accounts()) {
+      LocationExplanation& now = row(a.at).told;
+      now.charged_before = now.peak_charged = a.used + a.reserved;
+    }
+  }
+
+  void actions(Phase phase, std::span<const Action> list) {
+    for (std::size_t i = 0; i < list.size(); ++i) act(phase, i, list[i]);
+  }
+
+  void reserve(std::span<const ReservationSpec> list) {
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      ReservationExplanation told{.index = i, .spec = list[i]};
+      if (list[i].label.empty())
+        throw std::invalid_argument(
+            fmt::format("reservation {} of plan '{}' needs a label, the one given is empty", i, out_.plan));
+      if (!out_.feasible) {
+        told.reason = "not reached";
+      } else {
+        const auto made = state_.reserve(list[i]);
+        if (const auto* refusal = std::get_if<Refusal>(&made)) {
+          told.refusal = *refusal;
+          told.reason = describe(*refusal, state_);
+          fail(Phase::reserve, *refusal,
+               fmt::format("reserve[{}] '{}' at {}: {}", i, list[i].label, list[i].at.name(), told.reason));
+        } else {
+          told.executable = true;
+          reservations_.push_back(std::get<ReservationId>(made));
+          note_peak(list[i].at);
+        }
+      }
+      out_.reservations.push_back(std::move(told));
+    }
+  }
+
+  void body(const SimulatedBody& work) {
+    if (!work || !out_.feasible) return;
+    capture_all(nullptr);
+    if (const auto refusal = work(state_, reservations_)) {
+      fail(std::nullopt, *refusal, "body: " + describe(*refusal, state_));
+      return;
+    }
+    for (const Account& a : state_.accounts()) note_peak(a.at);
+  }
+
+  Simulation finish() {
+    capture_all(nullptr);
+    if (out_.feasible)
+      for (const ReservationId id : reservations_) state_.release(id);
+    for (const Account& a : state_.accounts()) {
+      LocationExplanation& location = row(a.at).told;
+      location.charged_after = a.used + a.reserved;
+    }
+    std::sort(rows_.begin(), rows_.end(), [](const Row& a, const Row& b) { return a.told.at < b.told.at; });
+    for (Row& r : rows_) out_.locations.push_back(std::move(r.told));
+    return {std::move(out_), std::move(state_)};
+  }
+
+ private:
+  struct Row {
+    LocationExplanation told;
+    bool at_new_peak = true;  // and its holders are not written down yet
+  };
+
+  void act(Phase phase, std::size_t index, const Action& action) {
+    ActionExplanation& told = out_.actions.emplace_back();
+    told.phase = phase;
+    told.index = index;
+    told.action = action;
+    if (!out_.feasible) {
+      told.reason = "not reached";
+      return;
+    }
+    const auto begun = state_.begin(action);
+    if (const auto* refusal = std::get_if<Refusal>(&begun)) {
+      told.refusal = *refusal;
+      told.reason = describe(*refusal, state_);
+      fail(phase, *refusal,
+           fmt::format("{}[{}] {}: {}", name(phase), index, action_text(state_, action), told.reason));
+      return;
+    }
+    const Transition& t = std::get<Transition>(begun);
+    told.executable = true;
+    told.no_op = t.work == Work::nothing;
+    told.reason = t.no_op_reason;
+    told.source = t.source;
+    told.destination = t.destination;
+    told.bytes = t.bytes;
+    if (t.work == Work::copy || t.work == Work::load) note_peak(*t.destination);
+    if (t.temporary != 0) note_peak(*t.source);
+    // What the commit takes away was still there at the peak.
+    if (std::holds_alternative<Discard>(action)) {
+      capture_all(nullptr);
+    } else if (t.source && (t.removes_source || t.temporary != 0)) {
+      capture(row(*t.source), &t);
+    }
+    state_.commit(t, t.bytes);
+  }
+
+  Row& row(Location at) {
+    for (Row& r : rows_)
+      if (r.told.at == at) return r;
+    Row fresh;
+    fresh.told.at = at;
+    if (const Account* a = state_.account(at)) fresh.told.budget = a->budget;
+    return rows_.emplace_back(std::move(fresh));
+  }
+
+  void note_peak(Location at) {
+    const Account* a = state_.account(at);
+    if (a == nullptr) return;
+    Row& r = row(at);
+    if (a->used + a->reserved <= r.told.peak_charged) return;
+    r.told.peak_charged = a->used + a->reserved;
+    r.at_new_peak = true;
+  }
+
+  void capture(Row& r, const Transition* in_flight) {
+    if (detail_ == Detail::brief || !r.at_new_peak) return;
+    r.at_new_peak = false;
+    r.told.holders = holders(state_, r.told.at);
+    if (in_flight == nullptr) return;
+    const HandleId value = value_of(in_flight->action);
+    const auto add = [&](Bytes charged) {
+      r.told.holders.push_back({value, state_.record(value).spec->name, charged, {}});
+    };
+    const bool installs = in_flight->work == Work::copy || in_flight->work == Work::load;
+    if (installs && in_flight->destination == r.told.at) add(in_flight->charge);
+    if (in_flight->temporary != 0 && in_flight->source == r.told.at) add(in_flight->temporary);
+    sort_holders(r.told.holders);
+  }
+
+  void capture_all(const Transition* in_flight) {
+    for (Row& r : rows_) capture(r, in_flight);
+  }
+
+  void fail(std::optional<Phase> phase, const Refusal& refusal, std::string reason) {
+    out_.feasible = false;
+    out_.phase = phase;
+    out_.refusal = refusal;
+    out_.reason = std::move(reason);
+    if (refusal.rule != Refusal::Rule::budget) return;
+    Row& r = row(refusal.at);
+    r.at_new_peak = true;
+    capture(r, nullptr);
+  }
+
+  State state_;
+  Detail detail_;
+  Explanation out_;
+  std::vector<ReservationId> reservations_;
+  std::vector<Row> rows_;
+};
+
+}  // namespace
+
+const LocationExplanation* Explanation::at(Location location) const {
+  for (const LocationExplanation& l : locations)
+    if (l.at == location) return &l;
+  return nullptr;
+}
+
+Bytes Explanation::moved_bytes() const {
+  Bytes sum = 0;
+  for (const ActionExplanation& a : actions) sum += a.bytes;
+  return sum;
+}
+
+Simulation simulate(State state, const Plan& plan, Detail detail, const SimulatedBody& body) {
+  DryRun run(std::move(state), plan.name, detail);
+  run.actions(Phase::reclaim, plan.reclaim);
+  run.reserve(plan.reservations);
+  run.actions(Phase::enter, plan.enter);
+  run.body(body);
+  run.actions(Phase::exit, plan.exit);
+  return run.finish();
+}
+
+Simulation simulate(State state, const std::string& name, std::span<const Action> actions, Detail detail) {
+  DryRun run(std::move(state), name, detail);
+  run.actions(Phase::execute, actions);
+  return run.finish();
+}
+
+Explanation explain(const State& state, const Plan& plan, Detail detail) {
+  return simulate(state, plan, detail).explanation;
+}
+
+std::vector<Holder> holders(const State& state, Location at) {
+  std::vector<Holder> found;
+  const auto records = state.records();
+  for (std::size_t serial = 0; serial < records.size(); ++serial)
+    if (const Materialization* m = records[serial].at(at))
+      found.push_back({state.handle(serial), records[serial].spec->name, records[serial].spec->storage_bytes,
+                       m->protection});
+  for (const ReservationRecord& r : state.reservations())
+    if (r.spec.at == at && r.spec.bytes != 0) found.push_back({std::nullopt, r.spec.label, r.spec.bytes, {}});
+  sort_holders(found);
+  return found;
+}
+
+}  // namespace fheres::residency

@@ -1,0 +1,86 @@
+#include <stdexcept>
+
+#include <fmt/format.h>
+
+#include <fheres/residency/state.hpp>
+
+namespace fheres::residency {
+namespace {
+
+std::string label(const Refusal& refusal, const State& state) {
+  const auto serial = refusal.value.serial;
+  if (refusal.value.manager == state.manager() && serial < state.records().size()) {
+    const std::string& name = state.records()[serial].spec->name;
+    if (!name.empty()) return fmt::format("'{}'", name);
+  }
+  return fmt::format("value {}", serial);
+}
+
+std::string budget_text(const Refusal& r) {
+  // Subtractions cannot wrap: admission keeps used + reserved within the budget.
+  const Bytes room = r.budget - r.used - r.reserved;
+  return fmt::format("{} requested at {}, but of a budget of {} are {} used and {} reserved: {} short",
+                     format_exact_bytes(r.requested), r.at.name(), format_exact_bytes(r.budget),
+                     format_bytes(r.used), format_bytes(r.reserved), format_exact_bytes(r.requested - room));
+}
+
+}  // namespace
+
+std::string describe(const Refusal& r, const State& state) {
+  using Rule = Refusal::Rule;
+  switch (r.rule) {
+    case Rule::foreign_handle:
+      return fmt::format("value {} belongs to another manager", r.value.serial);
+    case Rule::unknown_handle:
+      return fmt::format("value {} is unknown: the manager has {} values", r.value.serial,
+                         state.records().size());
+    case Rule::discarded_handle:
+      return fmt::format("{} is discarded", label(r, state));
+    case Rule::unavailable:
+      return fmt::format("{} is not at {}", label(r, state), r.at.name());
+    case Rule::budget:
+      return budget_text(r);
+    case Rule::in_use:
+      return fmt::format("{} at {} is protected: {} in use, {} held, {} pending", label(r, state),
+                         r.at.name(), r.counts.use, r.counts.hold, r.counts.pending);
+    case Rule::exclusive_elsewhere:
+      return fmt::format("{} is exclusive and already at {}: move it instead", label(r, state), r.at.name());
+    case Rule::last_copy:
+      return fmt::format("{} at {} is the last copy of a value that must be preserved", label(r, state),
+                         r.at.name());
+    case Rule::absent_location:
+      return fmt::format("{} is not present on this machine", r.at.name());
+    case Rule::closed_reservation:
+      return fmt::format("the reservation is released, or is not at {}", r.at.name());
+  }
+  return {};
+}
+
+void raise(const Refusal& r, const State& state) {
+  using Rule = Refusal::Rule;
+  const std::string text = describe(r, state);
+  switch (r.rule) {
+    case Rule::foreign_handle:
+      throw HandleError(HandleError::Reason::foreign, r.value, text);
+    case Rule::unknown_handle:
+      throw HandleError(HandleError::Reason::unknown, r.value, text);
+    case Rule::discarded_handle:
+      throw HandleError(HandleError::Reason::discarded, r.value, text);
+    case Rule::unavailable:
+      throw UnavailableError(text);
+    case Rule::budget:
+      throw BudgetError(r.at, r.budget, r.used, r.reserved, r.requested, text);
+    case Rule::in_use:
+      throw InUseError(r.counts, text);
+    case Rule::exclusive_elsewhere:
+    case Rule::last_copy:
+      throw OwnershipError(text);
+    case Rule::absent_location:
+      throw std::invalid_argument(text);
+    case Rule::closed_reservation:
+      throw LifetimeClosedError(text);
+  }
+  throw std::logic_error("a refusal without a rule");
+}
+
+}  // namespace fheres::residency

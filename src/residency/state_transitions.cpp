@@ -1,0 +1,198 @@
+// begin, commit, abort: the only place where placement changes.
+#include <algorithm>
+
+#include <fheres/base/check.hpp>
+#include <fheres/residency/state.hpp>
+
+namespace fheres::residency {
+namespace {
+
+using Rule = Refusal::Rule;
+using Work = Transition::Work;
+
+bool removed_elsewhere(const Transition& t) { return t.work == Work::copy && t.removes_source; }
+
+}  // namespace
+
+std::optional<Refusal> State::protected_at(HandleId value, const Materialization& where) const {
+  if (!where.protection.any()) return std::nullopt;
+  return Refusal{.rule = Rule::in_use, .value = value, .at = where.at, .counts = where.protection};
+}
+
+std::variant<Transition, Refusal> State::begin(const Action& action) {
+  if (auto refusal = check(value_of(action))) return *refusal;
+  if (const auto* drop = std::get_if<Drop>(&action)) return begin_drop(*drop);
+  if (const auto* discard = std::get_if<Discard>(&action)) return begin_discard(*discard);
+  Transition transition;
+  transition.action = action;
+  transition.destination = location_of(action);
+  const auto* ensure = std::get_if<Ensure>(&action);
+  return begin_install(std::move(transition), ensure ? ensure->from : std::get<Move>(action).from);
+}
+
+std::variant<Transition, Refusal> State::begin_install(Transition t, std::optional<Location> from) {
+  const HandleId value = value_of(t.action);
+  const ValueRecord& record = values_[value.serial];
+  const Location to = *t.destination;
+  const bool moves = std::holds_alternative<Move>(t.action);
+
+  if (!present(to)) return Refusal{.rule = Rule::absent_location, .value = value, .at = to};
+  if (from && record.at(*from) == nullptr)  // R13, also where nothing would be done
+    return Refusal{.rule = Rule::unavailable, .value = value, .at = *from};
+
+  const Materialization* source = nullptr;
+  if (from) {
+    source = record.at(*from);
+  } else {
+    for (const Materialization& m : record.materializations) {  // R13: location order
+      if (m.at == to) continue;
+      source = &m;
+      break;
+    }
+  }
+
+  if (record.at(to) != nullptr) {
+    if (!moves) {  // R9
+      t.no_op_reason = "already there";
+      return t;
+    }
+    if (source == nullptr || source->at == to) {  // R10
+      t.no_op_reason = source == nullptr ? "only there" : "the source is the destination";
+      return t;
+    }
+    if (auto refusal = protected_at(value, *source)) return *refusal;  // R35
+    t.work = Work::remove;
+    t.source = source->at;
+    t.removes_source = true;
+    return t;
+  }
+
+  if (!moves && record.spec->replica_mode == ReplicaMode::exclusive && !record.materializations.empty())
+    return Refusal{
+        .rule = Rule::exclusive_elsewhere, .value = value, .at = record.materializations.front().at};
+
+  t.charge = record.spec->storage_bytes;
+  if (source != nullptr) {
+    t.work = Work::copy;
+    t.source = source->at;
+    t.bytes = source->actual_bytes;
+    t.removes_source = moves;
+    if (moves)
+      if (auto refusal = protected_at(value, *source)) return *refusal;  // R35
+  } else {
+    FHERES_CHECK(record.source.has_value());  // a must-preserve value always has a copy
+    t.work = Work::load;
+    t.source = record.source;
+    t.bytes = record.spec->logical_bytes;
+    t.temporary = *record.source == to ? 0 : record.spec->storage_bytes;  // R16
+  }
+  if (auto refusal = admit(to, t.charge)) {
+    refusal->value = value;
+    return *refusal;
+  }
+  if (t.temporary != 0) {
+    if (auto refusal = admit(*t.source, t.temporary)) {
+      refusal->value = value;
+      return *refusal;
+    }
+  }
+  // R15: the destination is charged before anything is copied, while the source still is.
+  charge(to, t.charge, 0);
+  begun_.push_back({to, t.charge, 0});
+  if (t.work == Work::load && *t.source != to) {
+    charge(*t.source, 0, t.temporary);
+    begun_.push_back({*t.source, 0, t.temporary});
+  }
+  return t;
+}
+
+std::variant<Transition, Refusal> State::begin_drop(const Drop& action) {
+  const ValueRecord& record = values_[action.value.serial];
+  if (!present(action.at))
+    return Refusal{.rule = Rule::absent_location, .value = action.value, .at = action.at};
+  Transition t;
+  t.action = action;
+  const Materialization* there = record.at(action.at);
+  if (there == nullptr) {  // R11
+    t.no_op_reason = "not there";
+    return t;
+  }
+  if (record.materializations.size() == 1 && record.spec->recoverability == Recoverability::must_preserve)
+    return Refusal{.rule = Rule::last_copy, .value = action.value, .at = action.at};  // R11
+  if (auto refusal = protected_at(action.value, *there)) return *refusal;             // R35
+  t.work = Work::remove;
+  t.source = action.at;
+  t.removes_source = true;
+  return t;
+}
+
+std::variant<Transition, Refusal> State::begin_discard(const Discard& action) {
+  for (const Materialization& m : values_[action.value.serial].materializations)  // R12, R35
+    if (auto refusal = protected_at(action.value, m)) return *refusal;
+  Transition t;
+  t.action = action;
+  t.work = Work::remove;
+  return t;
+}
+
+void State::end_charges(const Transition& t, bool keep_destination) {
+  const auto take = [&](Location at, Bytes used, Bytes reserved) {
+    const auto begun = std::find_if(begun_.begin(), begun_.end(), [&](const Charge& c) {
+      return c.at == at && c.used == used && c.reserved == reserved;
+    });
+    FHERES_CHECK(begun != begun_.end());
+    begun_.erase(begun);
+  };
+  const bool installs = t.work == Work::copy || t.work == Work::load;
+  if (!installs) return;
+  take(*t.destination, t.charge, 0);
+  if (!keep_destination) discharge(*t.destination, t.charge, 0);
+  if (t.work == Work::load && *t.source != *t.destination) {
+    take(*t.source, 0, t.temporary);
+    discharge(*t.source, 0, t.temporary);  // R16, on failure too
+    if (keep_destination) establish(*t.source);
+  }
+  if (keep_destination) establish(*t.destination);
+}
+
+// R2: an account begins with the first use that succeeds.
+void State::drop_empty_provisional() {
+  std::erase_if(provisional_, [&](Location at) {
+    const bool empty =
+        std::none_of(begun_.begin(), begun_.end(), [&](const Charge& c) { return c.at == at; });
+    if (empty) std::erase_if(accounts_, [&](const Account& a) { return a.at == at; });
+    return empty;
+  });
+}
+
+void State::commit(const Transition& t, Bytes actual_bytes) {
+  if (t.work == Work::nothing) return;
+  const HandleId value = value_of(t.action);
+  ValueRecord& record = values_[value.serial];
+  end_charges(t, true);
+  if (t.work != Work::remove) {
+    FHERES_CHECK(actual_bytes >= record.spec->logical_bytes && actual_bytes <= record.spec->storage_bytes);
+    install(value, *t.destination, actual_bytes);
+  }
+  if (std::holds_alternative<Discard>(t.action)) {
+    while (!record.materializations.empty()) remove(value, record.materializations.back().at);
+    record.source.reset();
+    record.discarded = true;
+  } else if (t.work == Work::remove || removed_elsewhere(t)) {
+    remove(value, *t.source);  // R15: only after install
+  }
+  ++version_;
+}
+
+void State::abort(const Transition& t) {
+  end_charges(t, false);
+  if (!provisional_.empty()) drop_empty_provisional();
+}
+
+std::variant<Transition, Refusal> State::apply(const Action& action) {
+  auto begun = begin(action);
+  if (const auto* transition = std::get_if<Transition>(&begun)) commit(*transition, transition->bytes);
+  return begun;
+}
+
+}  // namespace fheres::residency
