@@ -1,0 +1,135 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <fheres/scheme/parameters.hpp>
+#include <fheres/workload/message.hpp>
+#include <fheres/workload/model.hpp>
+#include <fheres/workload/program.hpp>
+
+// A workload as somebody wrote it: names not resolved, nothing inferred, nothing checked beyond its shape. Documents
+// make drafts from YAML, programs may make them in code; `check` turns a draft into a model or says what is wrong.
+namespace fheres::workload {
+
+enum class ValueKind { ciphertext, plaintext, rotation_key, conjugation_key, relinearization_key, bytes };
+
+struct ValueDraft {
+  Name name;
+  ValueKind kind = ValueKind::bytes;
+  Place kind_place;
+  std::optional<Message> message;  // ciphertext, plaintext
+  Place message_place;
+  bool for_addition = false;  // plaintext: encoded at the scale of what it is added to
+  std::optional<int> level;   // absent: fresh ciphertexts 0, others the freshest level where they are used
+  Place level_place;
+  std::int64_t steps = 0;  // rotation key: slot i goes to slot i + steps
+  Place steps_place;
+  Bytes bytes = 0;  // opaque
+  std::vector<Location> at;
+  std::vector<Place> at_places;
+  bool exclusive = false;
+  std::optional<Location> source;  // encoded again there (plaintext)
+  Place source_place;
+  std::int64_t priority = 0;
+  std::optional<Name> stable_key;
+};
+
+struct ActionDraft {
+  NamedAction::Verb verb = NamedAction::Verb::ensure;
+  Name value;
+  Location at = Location::pageable_host();
+  std::optional<Location> from;
+};
+
+struct PlanDraft {
+  std::vector<ActionDraft> reclaim, enter, exit;
+  std::optional<std::vector<Reservation>> reserve;  // absent: automatic
+  Place place;
+};
+
+struct OperationDraft {
+  Name result;
+  Name operation;
+  std::vector<Name> operands;
+  std::optional<Name> key;
+  std::optional<std::int64_t> steps;  // rotate without a key's name: the declared key with these steps
+  Place steps_place;
+};
+
+struct RequirementDraft {
+  Name value;
+  Location at = Location::pageable_host();
+};
+
+struct StageDraft {
+  Name name;
+  std::optional<Location> at;
+  std::vector<OperationDraft> body;
+  std::vector<Name> outputs;
+  std::vector<RequirementDraft> require;
+  std::optional<std::vector<Reservation>> reserve;  // absent: automatic
+  Place reserve_place;
+  std::vector<Name> release;
+  std::optional<PlanDraft> plan;
+};
+
+/// `security: ...` and the rest of `parameters`, and where it stands.
+struct ParametersDraft {
+  scheme::ParametersLiteral literal;
+  Place place;
+};
+
+struct WorldDraft {
+  std::optional<ParametersDraft> parameters;
+  std::vector<LocationEntry> locations;
+  PolicyEntry policy;
+  std::vector<ValueDraft> values;
+};
+
+struct WorkloadDraft {
+  Metadata metadata;
+  WorldDraft world;
+  std::vector<StageDraft> stages;
+  Checks checks;
+  std::optional<std::uint64_t> seed;
+};
+
+struct RequestDraft {
+  Name name;
+  std::vector<RequirementDraft> require;
+  std::vector<Reservation> reserve;
+};
+
+struct RequestSetDraft {
+  Metadata metadata;
+  WorldDraft world;
+  std::vector<RequestDraft> requests;
+};
+
+struct ProducedDraft {
+  Name name;
+  Bytes bytes = 0;
+  Location at = Location::pageable_host();
+  Name from;  // a reservation's label
+};
+
+struct ProgramStageDraft {
+  Name name;
+  std::vector<ActionDraft> reclaim, enter, exit;
+  std::vector<Reservation> reserve;
+  std::vector<ProducedDraft> produce;
+  std::vector<Name> release;
+};
+
+struct ProgramDraft {
+  Metadata metadata;
+  std::optional<WorkloadReference> workload;
+  WorldDraft world;
+  std::vector<ProgramStageDraft> stages;
+};
+
+}  // namespace fheres::workload

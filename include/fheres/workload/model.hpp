@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <fheres/scheme/parameters.hpp>
+#include <fheres/workload/stage.hpp>
+#include <fheres/workload/value.hpp>
+
+namespace fheres::workload {
+
+struct Metadata {
+  Name name;
+  std::string description;
+};
+
+/// A location that the document names. Without a budget it is unbounded.
+struct LocationEntry {
+  Location at = Location::pageable_host();
+  std::optional<Bytes> budget;
+  Place place;
+};
+
+/// The document's policy: where displaced values may go.
+struct PolicyEntry {
+  std::map<Location, std::vector<Location>> fallback;
+  std::optional<std::uint64_t> search_state_limit;
+};
+
+/// What stages and requests work on.
+struct World {
+  std::optional<scheme::Parameters> parameters;  // absent only when every value is opaque bytes
+  std::vector<LocationEntry> locations;          // in location order
+  PolicyEntry policy;
+  std::vector<Value> values;  // declared ones in the document's order, then outputs by stage
+
+  std::map<Location, Bytes> budgets() const;
+  /// Sets a location's budget, adding the location where the document does not name it.
+  void set_budget(Location at, Bytes budget);
+  std::optional<ValueIndex> find(std::string_view name) const;
+};
+
+struct Checks {
+  double tolerance = 1e-5;  // of the largest error of an output against the clear-text shadow
+};
+
+/// A checked workload: what a document of kind Workload says, with every reference resolved, every level, scale and
+/// byte known, and the place of each name kept. Holds no storage. A plain value.
+struct Workload {
+  Metadata metadata;
+  World world;
+  std::vector<Stage> stages;
+  Checks checks;
+  std::optional<std::uint64_t> seed;  // for reproducible keys and encryptions; reports say so
+};
+
+/// One request of a document of kind Request.
+struct RequestEntry {
+  Name name;
+  std::vector<Requirement> require;
+  std::vector<Reservation> reserve;
+};
+
+/// A checked document of kind Request: requests that are decided in order, each from the state that the one before
+/// leaves.
+struct RequestSet {
+  Metadata metadata;
+  World world;
+  std::vector<RequestEntry> requests;
+};
+
+}  // namespace fheres::workload

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <fheres/workload/model.hpp>
+
+namespace fheres::workload {
+
+/// A value that a stage of a Program makes: adopted from the named reservation of its stage.
+struct Produced {
+  ValueIndex value = 0;
+  Location at = Location::pageable_host();
+  std::size_t from = 0;  // index into ProgramStage::reserve
+  Place place;
+};
+
+/// One stage of a Program. Order at run time (R39): reclaim, admit reservations, enter, body (produce), exit, release
+/// reservations, discard what is released.
+struct ProgramStage {
+  Name name;
+  std::vector<NamedAction> reclaim;
+  std::vector<Reservation> reserve;
+  std::vector<NamedAction> enter;
+  std::vector<Produced> produce;
+  std::vector<NamedAction> exit;
+  std::vector<Operand> release;
+};
+
+/// The workload that a Program was compiled from.
+struct WorkloadReference {
+  std::string file;
+  std::string sha256;
+  Place place;
+};
+
+/// The portable, named, multi-stage content of a document of kind Plan. World::parameters is absent: values are bytes.
+struct Program {
+  Metadata metadata;
+  std::optional<WorkloadReference> workload;
+  World world;  // values: declared ones in the document's order, then produced ones by stage
+  std::vector<ProgramStage> stages;
+};
+
+/// The plan of one stage, with the handles of World::values (by ValueIndex; unset ones are not yet produced).
+residency::Plan bind(const ProgramStage& stage, std::span<const residency::HandleId> handles);
+
+}  // namespace fheres::workload

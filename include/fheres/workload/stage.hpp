@@ -1,0 +1,88 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include <fheres/residency/action.hpp>
+#include <fheres/residency/plan.hpp>
+#include <fheres/scheme/operation.hpp>
+#include <fheres/workload/body_layout.hpp>
+#include <fheres/workload/value.hpp>
+
+namespace fheres::workload {
+
+/// What an operation reads: a managed value, or the result of an earlier operation of the same body.
+struct Operand {
+  enum class From { value, result };
+  From from = From::value;
+  std::size_t index = 0;  // a ValueIndex, or an index into Stage::body
+  Place place;
+};
+
+/// One operation of a stage's body.
+struct BodyOperation {
+  Name result;
+  scheme::Operation operation = scheme::Operation::add;
+  std::vector<Operand> operands;
+  std::optional<Operand> key;
+  scheme::ValueType type;             // of the result
+  Bytes scratch_bytes = 0;            // exact workspace of the operation
+  std::optional<std::size_t> output;  // index into Stage::outputs, where the result is kept
+  Place place;                        // of the operation's name
+};
+
+/// A result that becomes a managed value where the stage ran.
+struct Output {
+  std::size_t result = 0;  // index into Stage::body
+  ValueIndex value = 0;
+  Place place;
+};
+
+/// A value that has to be at a location.
+struct Requirement {
+  ValueIndex value = 0;
+  Location at = Location::pageable_host();
+  Place place;
+};
+
+struct Reservation {
+  residency::ReservationSpec spec;
+  Place place;
+};
+
+/// One line of a manual plan or a Program: an action on a value that has a name and no handle yet.
+struct NamedAction {
+  enum class Verb { ensure, move, drop };
+  Verb verb = Verb::ensure;
+  ValueIndex value = 0;
+  Location at = Location::pageable_host();  // ensure, drop: the location; move: the destination
+  std::optional<Location> from;             // ensure, move
+  Place place;
+};
+/// The same action on the handle that the value got.
+residency::Action bind(const NamedAction& action, residency::HandleId handle);
+
+/// What a manual plan of a stage does besides its reservations and outputs.
+struct ManualPlan {
+  std::vector<NamedAction> reclaim, enter, exit;
+  Place place;
+};
+
+/// One plan scope with a body, checked: every reference resolved, every type and byte known.
+struct Stage {
+  Name name;
+  std::optional<Location> at;  // where the body runs; absent only without a body
+  std::vector<BodyOperation> body;
+  std::vector<Output> outputs;       // in the document's order
+  std::vector<Requirement> require;  // inputs of the body in order of first use, then those asked for; unique
+  std::size_t input_count = 0;       // the first so many of `require` are the body's inputs, all at `at`
+  std::vector<Reservation> reserve;  // resolved: also of `auto`
+  bool automatic_reserve = true;
+  BodyLayout layout;
+  std::vector<Operand> release;    // values discarded after the stage
+  std::optional<ManualPlan> plan;  // absent: the controller decides
+};
+
+}  // namespace fheres::workload
