@@ -19,18 +19,18 @@ std::optional<Refusal> State::protected_at(HandleId value, const Materialization
   return Refusal{.rule = Rule::in_use, .value = value, .at = where.at, .counts = where.protection};
 }
 
-std::variant<Transition, Refusal> State::begin(const Action& action) {
+std::variant<Transition, Refusal> State::resolve(const Action& action) const {
   if (auto refusal = check(value_of(action))) return *refusal;
-  if (const auto* drop = std::get_if<Drop>(&action)) return begin_drop(*drop);
-  if (const auto* discard = std::get_if<Discard>(&action)) return begin_discard(*discard);
+  if (const auto* drop = std::get_if<Drop>(&action)) return resolve_drop(*drop);
+  if (const auto* discard = std::get_if<Discard>(&action)) return resolve_discard(*discard);
   Transition transition;
   transition.action = action;
   transition.destination = location_of(action);
   const auto* ensure = std::get_if<Ensure>(&action);
-  return begin_install(std::move(transition), ensure ? ensure->from : std::get<Move>(action).from);
+  return resolve_install(std::move(transition), ensure ? ensure->from : std::get<Move>(action).from);
 }
 
-std::variant<Transition, Refusal> State::begin_install(Transition t, std::optional<Location> from) {
+std::variant<Transition, Refusal> State::resolve_install(Transition t, std::optional<Location> from) const {
   const HandleId value = value_of(t.action);
   const ValueRecord& record = values_[value.serial];
   const Location to = *t.destination;
@@ -96,17 +96,10 @@ std::variant<Transition, Refusal> State::begin_install(Transition t, std::option
       return *refusal;
     }
   }
-  // R15: the destination is charged before anything is copied, while the source still is.
-  charge(to, t.charge, 0);
-  begun_.push_back({to, t.charge, 0});
-  if (t.work == Work::load && *t.source != to) {
-    charge(*t.source, 0, t.temporary);
-    begun_.push_back({*t.source, 0, t.temporary});
-  }
   return t;
 }
 
-std::variant<Transition, Refusal> State::begin_drop(const Drop& action) {
+std::variant<Transition, Refusal> State::resolve_drop(const Drop& action) const {
   const ValueRecord& record = values_[action.value.serial];
   if (!present(action.at))
     return Refusal{.rule = Rule::absent_location, .value = action.value, .at = action.at};
@@ -126,13 +119,27 @@ std::variant<Transition, Refusal> State::begin_drop(const Drop& action) {
   return t;
 }
 
-std::variant<Transition, Refusal> State::begin_discard(const Discard& action) {
+std::variant<Transition, Refusal> State::resolve_discard(const Discard& action) const {
   for (const Materialization& m : values_[action.value.serial].materializations)  // R12, R35
     if (auto refusal = protected_at(action.value, m)) return *refusal;
   Transition t;
   t.action = action;
   t.work = Work::remove;
   return t;
+}
+
+std::variant<Transition, Refusal> State::begin(const Action& action) {
+  auto resolved = resolve(action);
+  const auto* t = std::get_if<Transition>(&resolved);
+  if (t == nullptr || (t->work != Work::copy && t->work != Work::load)) return resolved;
+  // R15: the destination is charged before anything is copied, while the source still is.
+  charge(*t->destination, t->charge, 0);
+  begun_.push_back({*t->destination, t->charge, 0});
+  if (t->work == Work::load && *t->source != *t->destination) {  // R16
+    charge(*t->source, 0, t->temporary);
+    begun_.push_back({*t->source, 0, t->temporary});
+  }
+  return resolved;
 }
 
 void State::end_charges(const Transition& t, bool keep_destination) {
@@ -193,6 +200,18 @@ std::variant<Transition, Refusal> State::apply(const Action& action) {
   auto begun = begin(action);
   if (const auto* transition = std::get_if<Transition>(&begun)) commit(*transition, transition->bytes);
   return begun;
+}
+
+State::Undo State::mark(HandleId value) const {
+  FHERES_CHECK(begun_.empty());
+  return {value, record(value), accounts_, version_};
+}
+
+void State::restore(Undo undo) {
+  FHERES_CHECK(begun_.empty());
+  values_[undo.value.serial] = std::move(undo.record);
+  accounts_ = std::move(undo.accounts);
+  version_ = undo.version;
 }
 
 }  // namespace fheres::residency

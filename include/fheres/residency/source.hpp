@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -13,13 +14,15 @@ namespace fheres::residency {
 /// What a source may use while it loads. Every public operation of the manager is closed meanwhile (R18).
 class LoadContext {
  public:
-  LoadContext(const ValueSpec& spec, std::shared_ptr<memory::Region> region)
-      : spec_(spec), region_(std::move(region)) {}
+  LoadContext(const ValueSpec& spec, std::shared_ptr<memory::Region> region, memory::Stream stream)
+      : spec_(spec), region_(std::move(region)), stream_(std::move(stream)) {}
 
   const ValueSpec& spec() const { return spec_; }
   /// Where the block has to be.
   memory::Location at() const { return region_->at(); }
   memory::Driver& driver() const { return *region_->driver(); }
+  /// Only at a cuda location: the transition's stream. Work that load() leaves in it is waited for.
+  const memory::Stream& stream() const { return stream_; }
   /// Storage out of the charge that was made for this load: together at most the specification's storage_bytes,
   /// else MaterializationError. memory::AllocationError when the region has no such piece.
   memory::Block allocate(Bytes bytes);
@@ -28,11 +31,12 @@ class LoadContext {
  private:
   const ValueSpec& spec_;
   std::shared_ptr<memory::Region> region_;
+  memory::Stream stream_;
   Bytes allocated_ = 0;
 };
 
-/// What a source hands over: at the source's location, between logical_bytes and storage_bytes long, completely
-/// written (no stream still writes it). An empty type means the specification's.
+/// What a source hands over: at the source's location, between logical_bytes and storage_bytes long, and written by
+/// work that is complete or in LoadContext::stream. An empty type means the specification's.
 struct Loaded {
   Loaded(memory::Block made) : block(std::move(made)) {}  // NOLINT: a block alone is the usual case
   Loaded(memory::Block made, std::string made_type) : block(std::move(made)), type(std::move(made_type)) {}

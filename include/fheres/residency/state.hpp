@@ -125,12 +125,25 @@ class State {
 
   // Transitions (R9 to R17). Checked in this order: handle, locations present, explicit source resident (also where
   // the action then is a no-op), no-op, ownership, protection, budget (destination, then source).
+  /// What begin would make or refuse, without charging anything.
+  std::variant<Transition, Refusal> resolve(const Action& action) const;
   std::variant<Transition, Refusal> begin(const Action& action);
   /// `actual_bytes` of the installed block, where one was installed.
   void commit(const Transition& transition, Bytes actual_bytes);
   void abort(const Transition& transition);
   /// begin and commit, with the transition's bytes as actual.
   std::variant<Transition, Refusal> apply(const Action& action);
+
+  /// For searches: what apply of one action on `value` can change. restore puts it back, peaks and version too; newest
+  /// first, with no other change in between and no transition begun.
+  struct Undo {
+    HandleId value{};
+    ValueRecord record{};
+    std::vector<Account> accounts{};
+    std::uint64_t version = 0;
+  };
+  Undo mark(HandleId value) const;
+  void restore(Undo undo);
 
   // Reservations.
   /// std::invalid_argument for an empty label.
@@ -170,9 +183,10 @@ class State {
   void install(HandleId value, Location at, Bytes actual_bytes);
   void remove(HandleId value, Location at);
   std::optional<Refusal> protected_at(HandleId value, const Materialization& where) const;
-  std::variant<Transition, Refusal> begin_install(Transition transition, std::optional<Location> from);
-  std::variant<Transition, Refusal> begin_drop(const Drop& action);
-  std::variant<Transition, Refusal> begin_discard(const Discard& action);
+  std::variant<Transition, Refusal> resolve_install(Transition transition,
+                                                    std::optional<Location> from) const;
+  std::variant<Transition, Refusal> resolve_drop(const Drop& action) const;
+  std::variant<Transition, Refusal> resolve_discard(const Discard& action) const;
 
   ManagerId manager_;
   std::optional<int> devices_;
