@@ -1,0 +1,26 @@
+#pragma once
+
+#include <span>
+
+#include <fheres/control/metadata.hpp>
+#include <fheres/control/policy.hpp>
+#include <fheres/control/request.hpp>
+#include <fheres/residency/plan.hpp>
+#include <fheres/workload/model.hpp>
+
+namespace fheres::workload {
+
+/// Handles of World::values, by ValueIndex. A value that is not produced yet has the default handle.
+using Handles = std::span<const residency::HandleId>;
+
+/// What a stage without a manual plan asks the controller for.
+control::Request request_of(const Stage& stage, Handles handles);
+control::Request request_of(const RequestEntry& request, Handles handles);
+/// The residency plan of a stage with a manual plan, named after the stage.
+residency::Plan plan_of(const Stage& stage, Handles handles);
+
+control::DeterministicTieredLRU policy_of(const World& world);
+/// Priority and stable key of one value, into the controller's metadata.
+void describe(const Value& value, residency::HandleId handle, control::ValueMetadata& metadata);
+
+}  // namespace fheres::workload

@@ -1,0 +1,54 @@
+#include <fheres/workload/binding.hpp>
+
+namespace fheres::workload {
+namespace {
+
+std::vector<control::Requirement> bind_all(const std::vector<Requirement>& requirements, Handles handles) {
+  std::vector<control::Requirement> bound;
+  for (const Requirement& item : requirements) bound.push_back({handles[item.value], item.at});
+  return bound;
+}
+
+std::vector<residency::ReservationSpec> specs_of(const std::vector<Reservation>& reserve) {
+  std::vector<residency::ReservationSpec> specs;
+  for (const Reservation& item : reserve) specs.push_back(item.spec);
+  return specs;
+}
+
+std::vector<residency::Action> bind_all(const std::vector<NamedAction>& actions, Handles handles) {
+  std::vector<residency::Action> bound;
+  for (const NamedAction& action : actions) bound.push_back(bind(action, handles[action.value]));
+  return bound;
+}
+
+}  // namespace
+
+control::Request request_of(const Stage& stage, Handles handles) {
+  return {stage.name.text, bind_all(stage.require, handles), specs_of(stage.reserve)};
+}
+
+control::Request request_of(const RequestEntry& request, Handles handles) {
+  return {request.name.text, bind_all(request.require, handles), specs_of(request.reserve)};
+}
+
+residency::Plan plan_of(const Stage& stage, Handles handles) {
+  residency::Plan plan;
+  plan.name = stage.name.text;
+  plan.reservations = specs_of(stage.reserve);
+  if (stage.plan) {
+    plan.reclaim = bind_all(stage.plan->reclaim, handles);
+    plan.enter = bind_all(stage.plan->enter, handles);
+    plan.exit = bind_all(stage.plan->exit, handles);
+  }
+  return plan;
+}
+
+control::DeterministicTieredLRU policy_of(const World& world) {
+  return control::DeterministicTieredLRU(world.policy.fallback);
+}
+
+void describe(const Value& value, residency::HandleId handle, control::ValueMetadata& metadata) {
+  metadata.set(handle, value.priority, value.stable_key);
+}
+
+}  // namespace fheres::workload

@@ -1,0 +1,229 @@
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <fheres/workload/binding.hpp>
+#include <fheres/workload/rehearsal.hpp>
+
+namespace fheres::workload {
+namespace {
+
+using residency::Refusal;
+using residency::ReservationId;
+using residency::State;
+
+/// A simulated manager needs an identity; any one will do, since no handle of it leaves the rehearsal's result.
+constexpr residency::ManagerId kRehearsal{1};
+
+/// What a stage's body leaves: values adopted out of reservations, by index.
+struct BodyOutput {
+  ValueIndex value;
+  Location at;
+  std::size_t reservation;
+};
+
+class Rehearser {
+ public:
+  Rehearser(const World& world, const control::DecideOptions& options)
+      : world_(world),
+        options_(options),
+        policy_(policy_of(world)),
+        handles_(world.values.size()),
+        result_{Answer::feasible, {}, {}, {}, {}, {}, 0, State(kRehearsal, world.budgets())} {
+    if (world.policy.search_state_limit) options_.search_state_limit = *world.policy.search_state_limit;
+  }
+
+  /// False when a value cannot be where it is said to start.
+  bool place_values() {
+    for (ValueIndex index = 0; index < world_.values.size(); ++index) {
+      const Value& value = world_.values[index];
+      if (value.produced_by) continue;
+      if (!place_value(index, value)) return false;
+    }
+    result_.placement = residency::simulate(result_.state, "initial placement", {}).explanation;
+    note_peaks(result_.placement, "");
+    return true;
+  }
+
+  bool run(const control::Request& request, const Place& place, const std::vector<BodyOutput>& outputs) {
+    StageRehearsal& stage = add_stage(request.name, place);
+    control::Outcome outcome = control::decide(result_.state, request, policy_, metadata_, options_);
+    if (auto* infeasible = std::get_if<control::Infeasible>(&outcome)) {
+      stage.infeasible = std::move(*infeasible);
+      return fail(stage, Answer::infeasible, stage.infeasible->reason);
+    }
+    if (auto* inconclusive = std::get_if<control::Inconclusive>(&outcome)) {
+      stage.inconclusive = std::move(*inconclusive);
+      return fail(stage, Answer::inconclusive,
+                  fmt::format("the search limit of {} states was reached: {}", stage.inconclusive->limit,
+                              stage.inconclusive->detail));
+    }
+    stage.decision = std::get<control::Decision>(std::move(outcome));
+    if (!run_plan(stage, stage.decision->plan, outputs)) return false;
+    std::vector<residency::HandleId> used;
+    for (const control::Requirement& item : request.require) used.push_back(item.value);
+    metadata_.touch(used);
+    return true;
+  }
+
+  bool run(const residency::Plan& plan, const Place& place, const std::vector<BodyOutput>& outputs) {
+    return run_plan(add_stage(plan.name, place), plan, outputs);
+  }
+
+  bool release(const std::vector<Operand>& values) {
+    for (const Operand& operand : values) {
+      auto outcome = result_.state.apply(residency::Discard{handles_[operand.index]});
+      if (const Refusal* refusal = std::get_if<Refusal>(&outcome)) {
+        result_.place = operand.place;
+        return fail(result_.stages.back(), Answer::infeasible, residency::describe(*refusal, result_.state));
+      }
+      metadata_.forget(handles_[operand.index]);
+    }
+    return true;
+  }
+
+  Handles handles() const { return handles_; }
+  Rehearsal take() { return std::move(result_); }
+
+ private:
+  bool place_value(ValueIndex index, const Value& value) {
+    std::vector<Location> rest = value.at;
+    std::optional<Refusal> refusal;
+    if (value.source) {
+      handles_[index] = result_.state.register_source(value.spec, *value.source);
+    } else {
+      auto adopted = result_.state.adopt(value.spec, rest.front(), value.spec.logical_bytes);
+      rest.erase(rest.begin());
+      if (const Refusal* why = std::get_if<Refusal>(&adopted)) {
+        refusal = *why;
+      } else {
+        handles_[index] = std::get<residency::HandleId>(adopted);
+      }
+    }
+    for (const Location at : rest) {
+      if (refusal) break;
+      auto outcome = result_.state.apply(residency::Ensure{handles_[index], at, {}});
+      if (const Refusal* why = std::get_if<Refusal>(&outcome)) refusal = *why;
+    }
+    if (refusal) {
+      result_.placement = residency::simulate(result_.state, "initial placement", {}).explanation;
+      note_peaks(result_.placement, "");
+      result_.answer = Answer::infeasible;
+      result_.place = value.name.place;
+      result_.reason = fmt::format("initial placement of {}: {}", value.name.text,
+                                   residency::describe(*refusal, result_.state));
+      return false;
+    }
+    describe(value, handles_[index], metadata_);
+    return true;
+  }
+
+  StageRehearsal& add_stage(const std::string& name, const Place& place) {
+    StageRehearsal& stage = result_.stages.emplace_back();
+    stage.name = name;
+    stage.place = place;
+    return stage;
+  }
+
+  bool run_plan(StageRehearsal& stage, const residency::Plan& plan, const std::vector<BodyOutput>& outputs) {
+    const auto body = [&](State& state,
+                          std::span<const ReservationId> reservations) -> std::optional<Refusal> {
+      for (const BodyOutput& output : outputs) {
+        const residency::ValueSpec& spec = world_.values[output.value].spec;
+        auto adopted = state.adopt(spec, output.at, spec.logical_bytes, reservations[output.reservation]);
+        if (const Refusal* refusal = std::get_if<Refusal>(&adopted)) return *refusal;
+        handles_[output.value] = std::get<residency::HandleId>(adopted);
+      }
+      return std::nullopt;
+    };
+    residency::Simulation simulation =
+        residency::simulate(result_.state, plan, residency::Detail::full, body);
+    stage.explanation = std::move(simulation.explanation);
+    note_peaks(stage.explanation, stage.name);
+    if (!stage.explanation.feasible) return fail(stage, Answer::infeasible, stage.explanation.reason);
+    result_.state = std::move(simulation.state);
+    result_.moved_bytes += stage.explanation.moved_bytes();
+    for (const BodyOutput& output : outputs) {
+      describe(world_.values[output.value], handles_[output.value], metadata_);
+    }
+    return true;
+  }
+
+  bool fail(StageRehearsal& stage, Answer answer, const std::string& reason) {
+    stage.answer = answer;
+    result_.answer = answer;
+    if (!result_.place.known()) result_.place = stage.place;
+    result_.reason = fmt::format("stage {}: {}", stage.name, reason);
+    return false;
+  }
+
+  void note_peaks(const residency::Explanation& explanation, const std::string& stage) {
+    for (const residency::LocationExplanation& location : explanation.locations) {
+      auto& peaks = result_.peaks;
+      auto found = std::lower_bound(peaks.begin(), peaks.end(), location.at,
+                                    [](const Peak& peak, Location at) { return peak.at < at; });
+      if (found == peaks.end() || found->at != location.at) {
+        found = peaks.insert(found, {location.at, location.budget, 0, stage});
+      }
+      if (location.peak_charged > found->charged) {
+        found->charged = location.peak_charged;
+        found->stage = stage;
+      }
+    }
+  }
+
+  const World& world_;
+  control::DecideOptions options_;
+  control::DeterministicTieredLRU policy_;
+  control::ValueMetadata metadata_;
+  std::vector<residency::HandleId> handles_;
+  Rehearsal result_;
+};
+
+std::vector<BodyOutput> outputs_of(const Stage& stage) {
+  std::vector<BodyOutput> outputs;
+  for (std::size_t i = 0; i < stage.outputs.size(); ++i) {
+    outputs.push_back({stage.outputs[i].value, *stage.at, stage.layout.output_from[i]});
+  }
+  return outputs;
+}
+
+}  // namespace
+
+Rehearsal rehearse(const Workload& workload, const control::DecideOptions& options) {
+  Rehearser rehearser(workload.world, options);
+  if (!rehearser.place_values()) return rehearser.take();
+  for (const Stage& stage : workload.stages) {
+    const bool feasible =
+        stage.plan
+            ? rehearser.run(plan_of(stage, rehearser.handles()), stage.name.place, outputs_of(stage))
+            : rehearser.run(request_of(stage, rehearser.handles()), stage.name.place, outputs_of(stage));
+    if (!feasible || !rehearser.release(stage.release)) break;
+  }
+  return rehearser.take();
+}
+
+Rehearsal rehearse(const Program& program) {
+  Rehearser rehearser(program.world, {});
+  if (!rehearser.place_values()) return rehearser.take();
+  for (const ProgramStage& stage : program.stages) {
+    std::vector<BodyOutput> outputs;
+    for (const Produced& item : stage.produce) outputs.push_back({item.value, item.at, item.from});
+    if (!rehearser.run(bind(stage, rehearser.handles()), stage.name.place, outputs)) break;
+    if (!rehearser.release(stage.release)) break;
+  }
+  return rehearser.take();
+}
+
+Rehearsal rehearse(const RequestSet& requests, const control::DecideOptions& options) {
+  Rehearser rehearser(requests.world, options);
+  if (!rehearser.place_values()) return rehearser.take();
+  for (const RequestEntry& request : requests.requests) {
+    if (!rehearser.run(request_of(request, rehearser.handles()), request.name.place, {})) break;
+  }
+  return rehearser.take();
+}
+
+}  // namespace fheres::workload
