@@ -1,0 +1,215 @@
+#include <stdexcept>
+
+#include <fmt/format.h>
+
+#include <fheres/ring/cuda.hpp>
+
+#include "memory/cuda/check.hpp"
+#include "ring/cuda/operations.hpp"
+#include "ring/shapes.hpp"
+
+namespace fheres::ring {
+namespace {
+
+using memory::Stream;
+
+/// ring::Backend on one device. Shapes are checked as on the host; then operations.hpp queues the kernels.
+class CudaBackend final : public Backend {
+ public:
+  CudaBackend(std::shared_ptr<const Basis> basis, std::shared_ptr<memory::Driver> driver,
+              memory::Location device)
+      : Backend(std::move(basis)),
+        driver_(std::move(driver)),
+        device_(device),
+        tables_(this->basis(), driver_, device) {}
+
+  std::string name() const override { return "cuda"; }
+  Bytes table_bytes() const override { return tables_.bytes(); }
+
+  void forward(View values, const Stream& stream) const override;
+  void inverse(ConstView in, View out, const Stream& stream) const override;
+  void automorphism(ConstView in, Automorphism automorphism, View out, const Stream& stream) const override;
+  void add(ConstView a, ConstView b, View out, const Stream& stream) const override;
+  void subtract(ConstView a, ConstView b, View out, const Stream& stream) const override;
+  void negate(ConstView a, View out, const Stream& stream) const override;
+  void multiply(ConstView a, ConstView b, View out, const Stream& stream) const override;
+  void multiply_add(ConstView a, ConstView b, View out, const Stream& stream) const override;
+  void multiply_scalar(ConstView a, std::uint64_t scalar, View out, const Stream& stream) const override;
+  void copy(ConstView in, View out, const Stream& stream) const override;
+  void tensor(ConstView a, ConstView b, View out, const Stream& stream) const override;
+  void tensor_add(ConstView a, ConstView b, View out, const Stream& stream) const override;
+  void lift(const std::int64_t* coefficients, View out, const Stream& stream) const override;
+  void decompose(const Source& source, Digits out, const Stream& stream) const override;
+  void mod_up(ConstDigits digits, View out, const Stream& stream) const override;
+  void key_product(ConstView extended, const Source& source, const std::uint64_t* key, int key_digits,
+                   View out, const Stream& stream) const override;
+  void begin_mod_down(View special, const Stream& stream) const override;
+  void mod_down(ConstView special, View values, ConstView addend, Automorphism automorphism, View tile,
+                const Stream& stream) const override;
+  void rescale(ConstView in, std::uint64_t multiplier, View out, View last,
+               const Stream& stream) const override;
+
+ private:
+  /// Makes the device current for a scope and gives the vendor's stream. std::logic_error for a stream of elsewhere.
+  class Queue {
+   public:
+    Queue(const CudaBackend& backend, const Stream& stream);
+    operator cudaStream_t() const { return stream_; }
+
+   private:
+    cudaStream_t stream_;
+    memory::cuda::DeviceGuard guard_;
+  };
+
+  const cuda::Tables& tables() const { return tables_.get(); }
+
+  std::shared_ptr<memory::Driver> driver_;
+  memory::Location device_;
+  cuda::DeviceTables tables_;
+};
+
+cudaStream_t native(const memory::Driver& driver, memory::Location device, const Stream& stream) {
+  void* const vendor = stream && stream.device() == device ? driver.native(stream) : nullptr;
+  if (vendor == nullptr) throw std::logic_error("expected a stream of " + device.name());
+  return static_cast<cudaStream_t>(vendor);
+}
+
+CudaBackend::Queue::Queue(const CudaBackend& backend, const Stream& stream)
+    : stream_(native(*backend.driver_, backend.device_, stream)), guard_(backend.device_.device()) {}
+
+void CudaBackend::forward(View values, const Stream& stream) const {
+  shapes::forward(basis(), values);
+  const Queue queue(*this, stream);
+  const cuda::Job job{values.first_prime, values.limbs, values.polynomials, 0, 0};
+  cuda::forward_columns(tables(), job, cuda::array(values), queue);
+  cuda::forward_rows(tables(), job, cuda::array(values), queue);
+}
+
+void CudaBackend::inverse(ConstView in, View out, const Stream& stream) const {
+  shapes::inverse(basis(), in, out);
+  const Queue queue(*this, stream);
+  const cuda::Job job{out.first_prime, out.limbs, out.polynomials, 0, 0};
+  cuda::Ends ends;
+  ends.whole = tables().end_plain + out.first_prime;
+  ends.partial_from = out.limbs;
+  cuda::inverse_rows(tables(), job, cuda::array(in), cuda::array(out), queue);
+  cuda::inverse_columns(tables(), job, cuda::array(out), ends, queue);
+}
+
+void CudaBackend::automorphism(ConstView in, Automorphism automorphism, View out,
+                               const Stream& stream) const {
+  shapes::automorphism(basis(), in, automorphism, out);
+  cuda::automorphism(tables(), in, automorphism.exponent, out, Queue(*this, stream));
+}
+
+void CudaBackend::add(ConstView a, ConstView b, View out, const Stream& stream) const {
+  shapes::add(basis(), a, b, out);
+  cuda::pointwise(tables(), cuda::Pointwise::add, a, b, out, Queue(*this, stream));
+}
+
+void CudaBackend::subtract(ConstView a, ConstView b, View out, const Stream& stream) const {
+  shapes::add(basis(), a, b, out);
+  cuda::pointwise(tables(), cuda::Pointwise::subtract, a, b, out, Queue(*this, stream));
+}
+
+void CudaBackend::negate(ConstView a, View out, const Stream& stream) const {
+  shapes::unary(basis(), a, out);
+  cuda::pointwise(tables(), cuda::Pointwise::negate, a, {}, out, Queue(*this, stream));
+}
+
+void CudaBackend::multiply(ConstView a, ConstView b, View out, const Stream& stream) const {
+  shapes::multiply(basis(), a, b, out);
+  cuda::pointwise(tables(), cuda::Pointwise::multiply, a, b, out, Queue(*this, stream));
+}
+
+void CudaBackend::multiply_add(ConstView a, ConstView b, View out, const Stream& stream) const {
+  shapes::multiply(basis(), a, b, out);
+  cuda::pointwise(tables(), cuda::Pointwise::multiply_add, a, b, out, Queue(*this, stream));
+}
+
+void CudaBackend::multiply_scalar(ConstView a, std::uint64_t scalar, View out, const Stream& stream) const {
+  shapes::unary(basis(), a, out);
+  cuda::multiply_scalar(tables(), a, scalar, out, Queue(*this, stream));
+}
+
+void CudaBackend::copy(ConstView in, View out, const Stream& stream) const {
+  shapes::unary(basis(), in, out);
+  cuda::pointwise(tables(), cuda::Pointwise::copy, in, {}, out, Queue(*this, stream));
+}
+
+void CudaBackend::tensor(ConstView a, ConstView b, View out, const Stream& stream) const {
+  shapes::tensor(basis(), a, b, out);
+  cuda::tensor(tables(), a, b, false, out, Queue(*this, stream));
+}
+
+void CudaBackend::tensor_add(ConstView a, ConstView b, View out, const Stream& stream) const {
+  shapes::tensor_add(basis(), a, b, out);
+  cuda::tensor(tables(), a, b, true, out, Queue(*this, stream));
+}
+
+void CudaBackend::lift(const std::int64_t* coefficients, View out, const Stream& stream) const {
+  shapes::lift(basis(), coefficients, out);
+  cuda::lift(tables(), coefficients, out, Queue(*this, stream));
+}
+
+void CudaBackend::decompose(const Source& source, Digits out, const Stream& stream) const {
+  shapes::decompose(basis(), source, out);
+  cuda::decompose(tables(), source, out, Queue(*this, stream));
+}
+
+void CudaBackend::mod_up(ConstDigits digits, View out, const Stream& stream) const {
+  shapes::mod_up(basis(), digits, out);
+  cuda::mod_up(tables(), digits, out, Queue(*this, stream));
+}
+
+void CudaBackend::key_product(ConstView extended, const Source& source, const std::uint64_t* key,
+                              int key_digits, View out, const Stream& stream) const {
+  shapes::key_product(basis(), extended, source, key, key_digits, out);
+  cuda::key_product(tables(), extended, source, key, key_digits, out, Queue(*this, stream));
+}
+
+void CudaBackend::begin_mod_down(View special, const Stream& stream) const {
+  shapes::begin_mod_down(basis(), special);
+  cuda::begin_mod_down(tables(), special, Queue(*this, stream));
+}
+
+void CudaBackend::mod_down(ConstView special, View values, ConstView addend, Automorphism automorphism,
+                           View tile, const Stream& stream) const {
+  shapes::mod_down(basis(), special, values, addend, automorphism, tile);
+  cuda::mod_down(tables(), special, values, addend, automorphism.exponent, tile, Queue(*this, stream));
+}
+
+void CudaBackend::rescale(ConstView in, std::uint64_t multiplier, View out, View last,
+                          const Stream& stream) const {
+  shapes::rescale(basis(), in, out, last);
+  const scheme::Modulus& dropped = basis().prime(last.first_prime);
+  const std::uint64_t half = (dropped.value - 1) / 2;
+  const std::uint64_t factor =
+      mul_barrett(basis().ntt(last.first_prime).n_inverse.value, reduce_word(multiplier, dropped), dropped);
+  cuda::rescale(tables(), in, multiplier, {make_shoup(factor, dropped.value), half, 0}, half, out, last,
+                Queue(*this, stream));
+}
+
+}  // namespace
+
+std::shared_ptr<const Backend> make_cuda_backend(std::shared_ptr<const Basis> basis,
+                                                 std::shared_ptr<memory::Driver> driver,
+                                                 memory::Location device) {
+  if (basis->log_n() < 10 || basis->log_n() > 17) {
+    throw std::invalid_argument(
+        fmt::format("expected N from 2^10 to 2^17 on a cuda device, got 2^{}", basis->log_n()));
+  }
+  if (driver->name() != "cuda" || !device.is_cuda() || !driver->present(device)) {
+    throw std::invalid_argument(fmt::format(
+        "expected a cuda device of the cuda driver, got {} of the {} driver", device.name(), driver->name()));
+  }
+  return std::make_shared<const CudaBackend>(std::move(basis), std::move(driver), device);
+}
+
+std::shared_ptr<const Backend> make_cuda_backend(const scheme::Parameters& parameters,
+                                                 std::shared_ptr<memory::Driver> driver,
+                                                 memory::Location device) {
+  return make_cuda_backend(Basis::make(parameters), std::move(driver), device);
+}
+
+}  // namespace fheres::ring

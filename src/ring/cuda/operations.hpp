@@ -1,0 +1,37 @@
+#pragma once
+
+#include <fheres/ring/poly.hpp>
+
+#include "ring/cuda/transform.hpp"
+
+// The launches behind ring::Backend, one function a group of operations. Shapes have been checked; every function
+// queues kernels on `stream` and throws memory::DeviceError when one was not queued. The current device must be the
+// stream's.
+namespace fheres::ring::cuda {
+
+// pointwise.cu
+enum class Pointwise { add, subtract, negate, multiply, multiply_add, copy };
+/// out = a op b. b is read for polynomials it has; multiply and multiply_add let one polynomial of b serve all.
+void pointwise(const Tables& tables, Pointwise operation, ConstView a, ConstView b, View out,
+               cudaStream_t stream);
+void multiply_scalar(const Tables& tables, ConstView a, u64 scalar, View out, cudaStream_t stream);
+/// accumulate: two polynomials out, added to what is there; else three.
+void tensor(const Tables& tables, ConstView a, ConstView b, bool accumulate, View out, cudaStream_t stream);
+void lift(const Tables& tables, const std::int64_t* coefficients, View out, cudaStream_t stream);
+void automorphism(const Tables& tables, ConstView in, std::uint32_t exponent, View out, cudaStream_t stream);
+
+// key_switch.cu
+void decompose(const Tables& tables, const Source& source, Digits out, cudaStream_t stream);
+void mod_up(const Tables& tables, ConstDigits digits, View out, cudaStream_t stream);
+void key_product(const Tables& tables, ConstView extended, const Source& source, const u64* key,
+                 int key_digits, View out, cudaStream_t stream);
+
+// division.cu
+void begin_mod_down(const Tables& tables, View special, cudaStream_t stream);
+void mod_down(const Tables& tables, ConstView special, View values, ConstView addend, std::uint32_t exponent,
+              View tile, cudaStream_t stream);
+/// `end` is how the inverse transform of the dropped limb ends: multiplier / N, plus half; half = (q_last - 1) / 2.
+void rescale(const Tables& tables, ConstView in, u64 multiplier, const Affine& end, u64 half, View out,
+             View last, cudaStream_t stream);
+
+}  // namespace fheres::ring::cuda

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <memory>
+
+#include <fheres/memory/driver.hpp>
+#include <fheres/ring/basis.hpp>
+
+#include "ring/cuda/ntt_pass.hpp"
+
+namespace fheres::ring::cuda {
+
+/// x -> x factor + offset modulo a prime: how an inverse transform ends, its 1/N included in `factor`.
+struct alignas(16) Affine {
+  Shoup factor;
+  u64 offset = 0;
+  u64 unused = 0;
+};
+
+/// The constants of one basis as kernels read them: pointers into one piece of device storage, passed by value.
+/// Indices as in ring::ConversionTables; t is a prime index, i a Q limb, s a special limb.
+struct Tables {
+  int log_n = 0;
+  int special_limbs = 0;
+  int q_limbs = 0;
+  int digit_limbs = 0;
+  const scheme::Modulus* primes = nullptr;  // [t]
+  const Shoup* forward = nullptr;           // [t][N]
+  const Shoup* inverse = nullptr;           // [t][N]
+  const Affine* end_plain = nullptr;        // [t]: 1/N
+  const Affine* end_up = nullptr;           // [m - 1][i]: up_inverse / N
+  const Affine* end_down = nullptr;         // [s]: (x / N + special_half) down_inverse
+  const u64* up_factor = nullptr;           // [m - 1][t][i]
+  const u64* down_factor = nullptr;         // [t][s]
+  const u64* down_ratio = nullptr;          // [s]
+  const u64* down_shift = nullptr;          // [s]: bits(p_s) - 1
+  const u64* special = nullptr;             // [t]
+  const u64* special_half = nullptr;        // [t]
+  const Shoup* special_inverse = nullptr;   // [t]
+  const Shoup* last_inverse = nullptr;      // [last][i]
+};
+
+/// Owner of the storage behind Tables: one allocation of the driver at `device`, filled on construction, freed on
+/// destruction.
+class DeviceTables {
+ public:
+  DeviceTables(const Basis& basis, std::shared_ptr<memory::Driver> driver, memory::Location device);
+  ~DeviceTables();
+  DeviceTables(const DeviceTables&) = delete;
+  DeviceTables& operator=(const DeviceTables&) = delete;
+
+  const Tables& get() const { return tables_; }
+  Bytes bytes() const { return bytes_; }
+
+ private:
+  std::shared_ptr<memory::Driver> driver_;
+  memory::Location device_;
+  std::byte* storage_ = nullptr;
+  Bytes bytes_ = 0;
+  Tables tables_;
+};
+
+}  // namespace fheres::ring::cuda
