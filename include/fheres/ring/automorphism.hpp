@@ -6,8 +6,8 @@
 
 namespace fheres::ring {
 
-/// Where position `i` of the result of X -> X^exponent is read from, in the ntt domain of N = 2^log_n.
-/// The result at psi^e, e = 2 reverse_bits(i) + 1, is the operand at psi^(e * exponent mod 2N).
+/// Where position `i` of the result of X -> X^exponent is read from, in the ntt domain of N = 2^log_n. The
+/// result at psi^e, e = 2 reverse_bits(i) + 1, is the operand at psi^(e * exponent mod 2N).
 FHERES_HOST_DEVICE inline std::uint32_t automorphism_source(std::uint32_t i, std::uint32_t exponent,
                                                             int log_n) {
   const std::uint32_t mask = (std::uint32_t{2} << log_n) - 1;

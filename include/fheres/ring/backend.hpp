@@ -17,22 +17,18 @@ namespace fheres::ring {
 ///
 /// Common to every operation, unless it says otherwise:
 /// - Operands are views of device storage; nothing allocates, and workspace (`tile`) is passed in. Its
-/// contents on
-///   entry do not matter.
+///   contents on entry do not matter.
 /// - Work is queued on `stream`; the caller keeps all storage alive and still until the stream has passed.
-/// The cpu
-///   back end runs inline, complete on return, where the stream is empty.
+///   The cpu back end runs inline, complete on return, where the stream is empty.
 /// - Every residue is canonical, in [0, q), on entry and on return. So results do not depend on the
-/// algorithm.
+///   algorithm.
 /// - All views of one call cover the same primes (first_prime and limbs agree) and N is the basis's.
 /// - The output is written whole and may be the very same view as an input of its shape ("in place"); it must
-/// not
-///   overlap an input in any other way, nor a `tile`.
+///   not overlap an input in any other way, nor a `tile`.
 /// - Domain: pointwise operations do not care; others say ntt or coefficient. The transform order is pinned
-/// in
-///   ring/ntt_tables.hpp.
-/// - A shape that breaks a contract is std::logic_error, thrown before anything is queued.
-/// Const members are thread safe. Device failures throw memory::DeviceError.
+///   in ring/ntt_tables.hpp.
+/// - A shape that breaks a contract is std::logic_error, thrown before anything is queued. Const members are
+///   thread safe. Device failures throw memory::DeviceError.
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -85,8 +81,9 @@ class Backend {
 
   /// Uncorrected conversion, then the forward transform. `out` has any contiguous range of the primes P, Q_0
   /// .. Q_(l-1), and d polynomials, one a digit, ntt. For prime t and digit j without t among its primes:
-  ///   out(t, j) = forward( sum over limbs i < l of digit j:  digits_i * up_factor[m-1][t][i]  mod t ),
-  /// the sum exact in 128 bits, reduced once. Where t is a limb of digit j, out(t, j) is not touched (its
+  ///   out(t, j) = forward( sum over limbs i < l of digit j:  digits_i * up_factor[m-1][t][i]  mod t )
+  ///
+  /// with the sum exact in 128 bits, reduced once. Where t is a limb of digit j, out(t, j) is not touched (its
   /// value would be the source itself). So `digits` may stand on those places: it may overlap `out` there and
   /// only there.
   virtual void mod_up(ConstDigits digits, View out, const memory::Stream& stream) const = 0;
@@ -108,17 +105,18 @@ class Backend {
 
   /// Prepares division by P. In place over the special primes, any number of polynomials, ntt in,
   /// coefficients out:
-  ///   special_s = (inverse(special_s) + special_half[s]) * down_inverse[s]  mod p_s.
+  ///   special_s = (inverse(special_s) + special_half[s]) * down_inverse[s]  mod p_s
   virtual void begin_mod_down(View special, const memory::Stream& stream) const = 0;
 
   /// Divides by P and rounds to nearest, for a contiguous range of Q limbs of `values` (in place, ntt), and
   /// adds `addend`. `special` is what begin_mod_down left: k limbs, as many polynomials as values. Per
   /// coefficient, with w_s the residues of special:
-  ///   v   = ( sum over s of floor(w_s * down_ratio[s] / 2^(bits(p_s) - 1)) ) / 2^64, rounded down   (128-bit
-  ///   sum) z_t = sum over s of w_s * down_factor[t][s]  -  v * special[t]  -  special_half[t] mod t values_t
-  ///   = (values_t - forward(z_t)) * special_inverse[t] + addend_t                           mod t
-  /// The count v is exact but where x + P/2 is within 3k/2^64 of a multiple of P: then it may round the other
-  /// way, on every back end alike. `tile` has the shape of `values`, contents unspecified on return.
+  ///   v        = floor( (sum over s of floor(w_s * down_ratio[s] / 2^(bits(p_s) - 1))) / 2^64 ),  a 128-bit sum
+  ///   z_t      = sum over s of w_s * down_factor[t][s]  -  v * special[t]  -  special_half[t]  mod t
+  ///   values_t = (values_t - forward(z_t)) * special_inverse[t] + addend_t  mod t
+  ///
+  /// The count v is exact unless x + P/2 is within 3 k P / 2^64 of a multiple of P, that is, halfway between two
+  /// results: then it may round the other way, on every back end alike. `tile` has the shape of `values`, contents unspecified on return.
   /// `addend`: null data, or ntt polynomials for the first addend.polynomials of values, read through
   /// `automorphism`. It does not overlap values.
   virtual void mod_down(ConstView special, View values, ConstView addend, Automorphism automorphism,
@@ -127,8 +125,9 @@ class Backend {
   /// Divides by the last limb's prime and rounds to nearest, ntt to ntt. `in` has l >= 2 limbs of Q, `out`
   /// the first l - 1 of them; in is multiplied by `multiplier` first (reduced modulo each prime; 1 for a
   /// plain rescale). With q = the last prime, h = (q - 1) / 2:
-  ///   y = (inverse(in_last) * multiplier + h) mod q;  out_t = (in_t * multiplier - forward(y - h mod t)) / q
-  ///   mod t.
+  ///   y     = (inverse(in_last) * multiplier + h) mod q
+  ///   out_t = (in_t * multiplier - forward(y - h mod t)) / q  mod t
+  ///
   /// Exact. `last` is workspace: one limb, as many polynomials as in. out overlaps neither in nor last.
   virtual void rescale(ConstView in, std::uint64_t multiplier, View out, View last,
                        const memory::Stream& stream) const = 0;

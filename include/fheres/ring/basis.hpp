@@ -9,10 +9,10 @@
 
 namespace fheres::ring {
 
-/// Constants of base conversion, canonical, in flat arrays that a back end copies to its device.
-/// Notation: L = all Q limbs, k = special limbs, a = digit limbs, l = active Q limbs; t is a prime index of
-/// the basis (special primes first), i a Q limb. Limb i is in digit i / a, which has m = min(a, l - (i / a)
-/// a) active limbs; D is their product, P the product of the special primes.
+/// Constants of base conversion, canonical, in flat arrays that a back end copies to its device. Notation:
+/// L = all Q limbs, k = special limbs, a = digit limbs, l = active Q limbs; t is a prime index of the basis
+/// (special primes first), i a Q limb. Limb i is in digit i / a, which has m = min(a, l - (i / a) a) active
+/// limbs; D is their product, P the product of the special primes.
 struct ConversionTables {
   std::vector<Shoup> up_inverse;            // [m - 1][i]: (D / q_i)^-1 modulo q_i
   std::vector<std::uint64_t> up_factor;     // [m - 1][t][i]: D / q_i modulo prime t
@@ -23,7 +23,7 @@ struct ConversionTables {
   std::vector<Shoup> special_inverse;       // [t]: 1/P modulo prime t; zero for special primes
   std::vector<std::uint64_t> special_half;  // [t]: floor(P / 2) modulo prime t
   std::vector<Shoup> last_inverse;          // [last][i]: 1/q_last modulo q_i, for i < last; else zero
-  /// Where up_inverse and up_factor are meant for limb i' >= m of a digit, they are zero.
+  // up_inverse and up_factor are zero where limb i is not among the first m of its digit.
 };
 
 /// The primes of RNS polynomials, N, digits, and every constant derived from them. Immutable, thread safe.

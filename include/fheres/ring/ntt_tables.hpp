@@ -7,14 +7,14 @@
 
 namespace fheres::ring {
 
-/// The `bits` lowest bits of `value`, reversed.
+/// The `bits` lowest bits of `value`, reversed; 1 <= bits <= 32.
 FHERES_HOST_DEVICE inline std::uint32_t reverse_bits(std::uint32_t value, int bits) {
-  std::uint32_t reversed = 0;
-  for (int i = 0; i < bits; ++i) {
-    reversed = (reversed << 1) | (value & 1U);
-    value >>= 1;
-  }
-  return reversed;
+  value = ((value >> 1) & 0x55555555U) | ((value & 0x55555555U) << 1);
+  value = ((value >> 2) & 0x33333333U) | ((value & 0x33333333U) << 2);
+  value = ((value >> 4) & 0x0f0f0f0fU) | ((value & 0x0f0f0f0fU) << 4);
+  value = ((value >> 8) & 0x00ff00ffU) | ((value & 0x00ff00ffU) << 8);
+  value = (value >> 16) | (value << 16);
+  return value >> (32 - bits);
 }
 
 /// Roots of the negacyclic transform modulo one prime q = 1 mod 2N, on the host. psi is the smallest

@@ -43,8 +43,8 @@ BasicView<Word> dense_view(Word* data, int first_prime, int limbs, int polynomia
   return {data, first_prime, limbs, polynomials, n * static_cast<std::size_t>(polynomials), n};
 }
 
-/// One polynomial over the Q limbs 0 .. limbs-1, split into digits: limb i starts at
-/// data + i * limb_stride + (i / a) * digit_stride. Lets it stand on the diagonal of an extended tile.
+/// One polynomial over the Q limbs 0 .. limbs-1, split into digits: limb i starts at data + i * limb_stride +
+/// (i / a) * digit_stride. Lets it stand on the diagonal of an extended tile.
 template <class Word>
 struct BasicDigits {
   Word* data = nullptr;
@@ -69,8 +69,8 @@ struct Automorphism {
   std::uint32_t exponent = 1;
 };
 
-/// One ntt-domain polynomial that is read through an automorphism, or is a product not yet formed:
-/// limb t is  automorphism(values)_t * factor_t,  without the factor where factor.data is null.
+/// One ntt-domain polynomial that is read through an automorphism, or is a product not yet formed: limb t is
+/// automorphism(values)_t * factor_t,  without the factor where factor.data is null.
 struct Source {
   ConstView values;                // one polynomial
   Automorphism automorphism = {};  // 1 where a factor is given

@@ -1,0 +1,250 @@
+#include "ring/cpu/backend.hpp"
+
+#include <algorithm>
+
+#include <fheres/base/check.hpp>
+#include <fheres/ring/automorphism.hpp>
+
+#include "ring/cpu/thread_pool.hpp"
+#include "ring/cpu/transform.hpp"
+#include "ring/shapes.hpp"
+
+namespace fheres::ring::cpu {
+namespace {
+
+// body(limb, polynomial) for every pair, spread over the pool.
+template <class Body>
+void for_each(int limbs, int polynomials, Body body) {
+  const auto inner = static_cast<std::size_t>(polynomials);
+  parallel_for(static_cast<std::size_t>(limbs) * inner, [&](std::size_t index) {
+    body(static_cast<int>(index / inner), static_cast<int>(index % inner));
+  });
+}
+
+template <class Word>
+Bytes bytes_in(const std::vector<Word>& words) {
+  return words.size() * sizeof(Word);
+}
+
+}  // namespace
+
+void CpuBackend::run(const memory::Stream& stream, std::function<void()> work) const {
+  if (!stream) return work();
+  FHERES_CHECK(driver_ != nullptr);
+  driver_->enqueue(stream, std::move(work));
+}
+
+Bytes CpuBackend::table_bytes() const {
+  const ConversionTables& c = basis().conversion();
+  Bytes bytes = bytes_in(c.up_inverse) + bytes_in(c.up_factor) + bytes_in(c.down_inverse) +
+                bytes_in(c.down_factor) + bytes_in(c.down_ratio) + bytes_in(c.special) +
+                bytes_in(c.special_inverse) + bytes_in(c.special_half) + bytes_in(c.last_inverse);
+  for (int i = 0; i < basis().prime_count(); ++i) {
+    bytes += bytes_in(basis().ntt(i).forward) + bytes_in(basis().ntt(i).inverse);
+  }
+  return bytes;
+}
+
+void CpuBackend::forward(View values, const memory::Stream& stream) const {
+  shapes::forward(basis(), values);
+  run(stream, [this, values] {
+    for_each(values.limbs, values.polynomials, [&](int limb, int polynomial) {
+      const int prime = values.first_prime + limb;
+      cpu::forward(values.at(limb, polynomial), basis().ntt(prime), basis().log_n(),
+                   basis().prime(prime).value);
+    });
+  });
+}
+
+void CpuBackend::inverse(ConstView in, View out, const memory::Stream& stream) const {
+  shapes::inverse(basis(), in, out);
+  run(stream, [this, in, out] {
+    for_each(in.limbs, in.polynomials, [&](int limb, int polynomial) {
+      const int prime = in.first_prime + limb;
+      std::uint64_t* x = out.at(limb, polynomial);
+      if (x != in.at(limb, polynomial)) std::copy_n(in.at(limb, polynomial), basis().n(), x);
+      cpu::inverse(x, basis().ntt(prime), basis().log_n(), basis().prime(prime));
+    });
+  });
+}
+
+void CpuBackend::automorphism(ConstView in, Automorphism automorphism, View out,
+                              const memory::Stream& stream) const {
+  shapes::automorphism(basis(), in, automorphism, out);
+  run(stream, [this, in, automorphism, out] {
+    for_each(in.limbs, in.polynomials, [&](int limb, int polynomial) {
+      const std::uint64_t* x = in.at(limb, polynomial);
+      std::uint64_t* y = out.at(limb, polynomial);
+      for (std::size_t i = 0; i < basis().n(); ++i) {
+        y[i] = x[automorphism_source(static_cast<std::uint32_t>(i), automorphism.exponent, basis().log_n())];
+      }
+    });
+  });
+}
+
+void CpuBackend::add(ConstView a, ConstView b, View out, const memory::Stream& stream) const {
+  shapes::add(basis(), a, b, out);
+  run(stream, [this, a, b, out] {
+    for_each(a.limbs, a.polynomials, [&](int limb, int polynomial) {
+      const std::uint64_t q = basis().prime(a.first_prime + limb).value;
+      const std::uint64_t* x = a.at(limb, polynomial);
+      std::uint64_t* z = out.at(limb, polynomial);
+      if (polynomial >= b.polynomials) {
+        if (z != x) std::copy_n(x, basis().n(), z);
+        return;
+      }
+      const std::uint64_t* y = b.at(limb, polynomial);
+      for (std::size_t i = 0; i < basis().n(); ++i) z[i] = add_reduced(x[i], y[i], q);
+    });
+  });
+}
+
+void CpuBackend::subtract(ConstView a, ConstView b, View out, const memory::Stream& stream) const {
+  shapes::add(basis(), a, b, out);
+  run(stream, [this, a, b, out] {
+    for_each(a.limbs, a.polynomials, [&](int limb, int polynomial) {
+      const std::uint64_t q = basis().prime(a.first_prime + limb).value;
+      const std::uint64_t* x = a.at(limb, polynomial);
+      std::uint64_t* z = out.at(limb, polynomial);
+      if (polynomial >= b.polynomials) {
+        if (z != x) std::copy_n(x, basis().n(), z);
+        return;
+      }
+      const std::uint64_t* y = b.at(limb, polynomial);
+      for (std::size_t i = 0; i < basis().n(); ++i) z[i] = sub_reduced(x[i], y[i], q);
+    });
+  });
+}
+
+void CpuBackend::negate(ConstView a, View out, const memory::Stream& stream) const {
+  shapes::unary(basis(), a, out);
+  run(stream, [this, a, out] {
+    for_each(a.limbs, a.polynomials, [&](int limb, int polynomial) {
+      const std::uint64_t q = basis().prime(a.first_prime + limb).value;
+      const std::uint64_t* x = a.at(limb, polynomial);
+      std::uint64_t* z = out.at(limb, polynomial);
+      for (std::size_t i = 0; i < basis().n(); ++i) z[i] = x[i] == 0 ? 0 : q - x[i];
+    });
+  });
+}
+
+void CpuBackend::multiply(ConstView a, ConstView b, View out, const memory::Stream& stream) const {
+  shapes::multiply(basis(), a, b, out);
+  run(stream, [this, a, b, out] {
+    for_each(a.limbs, a.polynomials, [&](int limb, int polynomial) {
+      const scheme::Modulus& q = basis().prime(a.first_prime + limb);
+      const std::uint64_t* x = a.at(limb, polynomial);
+      const std::uint64_t* y = b.at(limb, b.polynomials == 1 ? 0 : polynomial);
+      std::uint64_t* z = out.at(limb, polynomial);
+      for (std::size_t i = 0; i < basis().n(); ++i) z[i] = mul_barrett(x[i], y[i], q);
+    });
+  });
+}
+
+void CpuBackend::multiply_add(ConstView a, ConstView b, View out, const memory::Stream& stream) const {
+  shapes::multiply(basis(), a, b, out);
+  run(stream, [this, a, b, out] {
+    for_each(a.limbs, a.polynomials, [&](int limb, int polynomial) {
+      const scheme::Modulus& q = basis().prime(a.first_prime + limb);
+      const std::uint64_t* x = a.at(limb, polynomial);
+      const std::uint64_t* y = b.at(limb, b.polynomials == 1 ? 0 : polynomial);
+      std::uint64_t* z = out.at(limb, polynomial);
+      for (std::size_t i = 0; i < basis().n(); ++i)
+        z[i] = reduce_wide(static_cast<Wide>(x[i]) * y[i] + z[i], q);
+    });
+  });
+}
+
+void CpuBackend::multiply_scalar(ConstView a, std::uint64_t scalar, View out,
+                                 const memory::Stream& stream) const {
+  shapes::unary(basis(), a, out);
+  run(stream, [this, a, scalar, out] {
+    for_each(a.limbs, a.polynomials, [&](int limb, int polynomial) {
+      const scheme::Modulus& q = basis().prime(a.first_prime + limb);
+      const Shoup factor = make_shoup(reduce_word(scalar, q), q.value);
+      const std::uint64_t* x = a.at(limb, polynomial);
+      std::uint64_t* z = out.at(limb, polynomial);
+      for (std::size_t i = 0; i < basis().n(); ++i) z[i] = mul_shoup(x[i], factor, q.value);
+    });
+  });
+}
+
+void CpuBackend::copy(ConstView in, View out, const memory::Stream& stream) const {
+  shapes::unary(basis(), in, out);
+  run(stream, [this, in, out] {
+    for_each(in.limbs, in.polynomials, [&](int limb, int polynomial) {
+      if (in.at(limb, polynomial) != out.at(limb, polynomial)) {
+        std::copy_n(in.at(limb, polynomial), basis().n(), out.at(limb, polynomial));
+      }
+    });
+  });
+}
+
+void CpuBackend::tensor(ConstView a, ConstView b, View out, const memory::Stream& stream) const {
+  shapes::tensor(basis(), a, b, out);
+  run(stream, [this, a, b, out] {
+    for_each(a.limbs, 1, [&](int limb, int) {
+      const scheme::Modulus& q = basis().prime(a.first_prime + limb);
+      for (std::size_t i = 0; i < basis().n(); ++i) {
+        const Wide a0 = a.at(limb, 0)[i];
+        const Wide a1 = a.at(limb, 1)[i];
+        const std::uint64_t b0 = b.at(limb, 0)[i];
+        const std::uint64_t b1 = b.at(limb, 1)[i];
+        out.at(limb, 0)[i] = reduce_wide(a0 * b0, q);
+        out.at(limb, 1)[i] = reduce_wide(a0 * b1 + a1 * b0, q);
+        out.at(limb, 2)[i] = reduce_wide(a1 * b1, q);
+      }
+    });
+  });
+}
+
+void CpuBackend::tensor_add(ConstView a, ConstView b, View out, const memory::Stream& stream) const {
+  shapes::tensor_add(basis(), a, b, out);
+  run(stream, [this, a, b, out] {
+    for_each(a.limbs, 1, [&](int limb, int) {
+      const scheme::Modulus& q = basis().prime(a.first_prime + limb);
+      for (std::size_t i = 0; i < basis().n(); ++i) {
+        const Wide a0 = a.at(limb, 0)[i];
+        const Wide a1 = a.at(limb, 1)[i];
+        const std::uint64_t b0 = b.at(limb, 0)[i];
+        const std::uint64_t b1 = b.at(limb, 1)[i];
+        std::uint64_t& out0 = out.at(limb, 0)[i];
+        std::uint64_t& out1 = out.at(limb, 1)[i];
+        out0 = reduce_wide(a0 * b0 + out0, q);
+        out1 = reduce_wide(a0 * b1 + a1 * b0 + out1, q);
+      }
+    });
+  });
+}
+
+void CpuBackend::lift(const std::int64_t* coefficients, View out, const memory::Stream& stream) const {
+  shapes::lift(basis(), coefficients, out);
+  run(stream, [this, coefficients, out] {
+    for_each(out.limbs, 1, [&](int limb, int) {
+      const scheme::Modulus& q = basis().prime(out.first_prime + limb);
+      std::uint64_t* z = out.at(limb, 0);
+      for (std::size_t i = 0; i < basis().n(); ++i) {
+        const std::int64_t x = coefficients[i];
+        const std::uint64_t size = x < 0 ? -static_cast<std::uint64_t>(x) : static_cast<std::uint64_t>(x);
+        const std::uint64_t rest = reduce_word(size, q);
+        z[i] = x < 0 && rest != 0 ? q.value - rest : rest;
+      }
+    });
+  });
+}
+
+}  // namespace fheres::ring::cpu
+
+namespace fheres::ring {
+
+std::shared_ptr<const Backend> make_cpu_backend(std::shared_ptr<const Basis> basis,
+                                                std::shared_ptr<memory::Driver> driver) {
+  return std::make_shared<cpu::CpuBackend>(std::move(basis), std::move(driver));
+}
+
+std::shared_ptr<const Backend> make_cpu_backend(const scheme::Parameters& parameters,
+                                                std::shared_ptr<memory::Driver> driver) {
+  return make_cpu_backend(Basis::make(parameters), std::move(driver));
+}
+
+}  // namespace fheres::ring

@@ -1,0 +1,150 @@
+#include "ring/shapes.hpp"
+
+#include <fheres/base/check.hpp>
+
+namespace fheres::ring::shapes {
+namespace {
+
+void valid(const Basis& basis, ConstView view) {
+  FHERES_CHECK(view.data != nullptr);
+  FHERES_CHECK(view.limbs >= 1 && view.polynomials >= 1);
+  FHERES_CHECK(view.first_prime >= 0 && view.first_prime + view.limbs <= basis.prime_count());
+  FHERES_CHECK(view.limbs == 1 || view.limb_stride >= basis.n());
+  FHERES_CHECK(view.polynomials == 1 || view.polynomial_stride >= basis.n());
+}
+
+void same_primes(const Basis& basis, ConstView a, ConstView b) {
+  valid(basis, a);
+  valid(basis, b);
+  FHERES_CHECK(a.first_prime == b.first_prime);
+  FHERES_CHECK(a.limbs == b.limbs);
+}
+
+void same(const Basis& basis, ConstView a, ConstView b) {
+  same_primes(basis, a, b);
+  FHERES_CHECK(a.polynomials == b.polynomials);
+}
+
+void valid(const Basis& basis, Automorphism automorphism) {
+  FHERES_CHECK(automorphism.exponent % 2 == 1);
+  FHERES_CHECK(automorphism.exponent < 2 * basis.n());
+}
+
+void valid(const Basis& basis, const Source& source) {
+  valid(basis, source.values);
+  valid(basis, source.automorphism);
+  FHERES_CHECK(source.values.first_prime == basis.special_limbs());
+  FHERES_CHECK(source.values.polynomials == 1);
+  if (source.factor.data == nullptr) return;
+  same(basis, source.values, source.factor);
+  FHERES_CHECK(source.automorphism.exponent == 1);
+}
+
+// A range of P, Q_0 .. Q_(l-1).
+void extended(const Basis& basis, ConstView view, int limbs, int polynomials) {
+  valid(basis, view);
+  FHERES_CHECK(basis.special_limbs() > 0);
+  FHERES_CHECK(view.first_prime + view.limbs <= basis.special_limbs() + limbs);
+  FHERES_CHECK(view.polynomials == polynomials);
+}
+
+}  // namespace
+
+void forward(const Basis& basis, View values) { valid(basis, values); }
+
+void inverse(const Basis& basis, ConstView in, View out) { same(basis, in, out); }
+
+void automorphism(const Basis& basis, ConstView in, Automorphism automorphism, View out) {
+  same(basis, in, out);
+  valid(basis, automorphism);
+  FHERES_CHECK(in.data != out.data);
+}
+
+void add(const Basis& basis, ConstView a, ConstView b, View out) {
+  same_primes(basis, a, b);
+  same(basis, a, out);
+  FHERES_CHECK(b.polynomials <= a.polynomials);
+}
+
+void unary(const Basis& basis, ConstView a, View out) { same(basis, a, out); }
+
+void multiply(const Basis& basis, ConstView a, ConstView b, View out) {
+  same_primes(basis, a, b);
+  same(basis, a, out);
+  FHERES_CHECK(b.polynomials == a.polynomials || b.polynomials == 1);
+}
+
+void tensor(const Basis& basis, ConstView a, ConstView b, View out) {
+  same(basis, a, b);
+  same_primes(basis, a, out);
+  FHERES_CHECK(a.polynomials == 2 && out.polynomials == 3);
+  FHERES_CHECK(out.data != a.data && out.data != b.data);
+}
+
+void tensor_add(const Basis& basis, ConstView a, ConstView b, View out) {
+  same(basis, a, b);
+  same(basis, a, out);
+  FHERES_CHECK(a.polynomials == 2);
+  FHERES_CHECK(out.data != a.data && out.data != b.data);
+}
+
+void lift(const Basis& basis, const std::int64_t* coefficients, View out) {
+  valid(basis, out);
+  FHERES_CHECK(coefficients != nullptr && out.polynomials == 1);
+}
+
+void decompose(const Basis& basis, const Source& source, Digits out) {
+  valid(basis, source);
+  FHERES_CHECK(out.data != nullptr && out.data != source.values.data);
+  FHERES_CHECK(out.limbs == source.values.limbs);
+  FHERES_CHECK(out.limb_stride >= basis.n());
+}
+
+void mod_up(const Basis& basis, ConstDigits digits, View out) {
+  FHERES_CHECK(digits.data != nullptr);
+  FHERES_CHECK(digits.limbs >= 1 && digits.limbs <= basis.q_limbs());
+  extended(basis, out, digits.limbs, basis.digits(digits.limbs));
+}
+
+void key_product(const Basis& basis, ConstView tile, const Source& source, const std::uint64_t* key,
+                 int key_digits, View out) {
+  valid(basis, source);
+  same_primes(basis, tile, out);
+  extended(basis, tile, source.values.limbs, basis.digits(source.values.limbs));
+  FHERES_CHECK(out.polynomials == 2);
+  FHERES_CHECK(key != nullptr && key_digits >= tile.polynomials);
+  FHERES_CHECK(out.data != tile.data && out.data != source.values.data);
+}
+
+void begin_mod_down(const Basis& basis, View special) {
+  valid(basis, special);
+  FHERES_CHECK(special.first_prime == 0 && special.limbs == basis.special_limbs());
+}
+
+void mod_down(const Basis& basis, ConstView special, View values, ConstView addend, Automorphism automorphism,
+              View tile) {
+  valid(basis, special);
+  valid(basis, automorphism);
+  same(basis, values, tile);
+  FHERES_CHECK(special.first_prime == 0 && special.limbs == basis.special_limbs());
+  FHERES_CHECK(special.polynomials == values.polynomials);
+  FHERES_CHECK(values.first_prime >= basis.special_limbs());
+  FHERES_CHECK(values.data != tile.data && special.data != tile.data);
+  if (addend.data == nullptr) return;
+  same_primes(basis, values, addend);
+  FHERES_CHECK(addend.polynomials <= values.polynomials);
+  FHERES_CHECK(addend.data != values.data && addend.data != tile.data);
+}
+
+void rescale(const Basis& basis, ConstView in, View out, View last) {
+  valid(basis, in);
+  valid(basis, out);
+  valid(basis, last);
+  FHERES_CHECK(in.first_prime == basis.special_limbs() && in.limbs >= 2);
+  FHERES_CHECK(out.first_prime == in.first_prime && out.limbs == in.limbs - 1);
+  FHERES_CHECK(last.first_prime == in.first_prime + in.limbs - 1 && last.limbs == 1);
+  FHERES_CHECK(out.polynomials == in.polynomials && last.polynomials == in.polynomials);
+  FHERES_CHECK(in.data != out.data && in.data != last.data && out.data != last.data);
+}
+
+}  // namespace fheres::ring::shapes

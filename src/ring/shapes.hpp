@@ -1,0 +1,30 @@
+#pragma once
+
+#include <fheres/ring/backend.hpp>
+
+/// The shape checks of ring::Backend's contract, one an operation, shared by the back ends so that both refuse the
+/// same. Each throws std::logic_error. Overlap is checked only where it is cheap: equal data pointers.
+namespace fheres::ring::shapes {
+
+void forward(const Basis& basis, View values);
+void inverse(const Basis& basis, ConstView in, View out);
+void automorphism(const Basis& basis, ConstView in, Automorphism automorphism, View out);
+/// add, subtract.
+void add(const Basis& basis, ConstView a, ConstView b, View out);
+/// negate, multiply_scalar, copy.
+void unary(const Basis& basis, ConstView a, View out);
+/// multiply, multiply_add.
+void multiply(const Basis& basis, ConstView a, ConstView b, View out);
+void tensor(const Basis& basis, ConstView a, ConstView b, View out);
+void tensor_add(const Basis& basis, ConstView a, ConstView b, View out);
+void lift(const Basis& basis, const std::int64_t* coefficients, View out);
+void decompose(const Basis& basis, const Source& source, Digits out);
+void mod_up(const Basis& basis, ConstDigits digits, View out);
+void key_product(const Basis& basis, ConstView extended, const Source& source, const std::uint64_t* key,
+                 int key_digits, View out);
+void begin_mod_down(const Basis& basis, View special);
+void mod_down(const Basis& basis, ConstView special, View values, ConstView addend, Automorphism automorphism,
+              View tile);
+void rescale(const Basis& basis, ConstView in, View out, View last);
+
+}  // namespace fheres::ring::shapes

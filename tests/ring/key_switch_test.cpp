@@ -1,0 +1,228 @@
+#include <doctest/doctest.h>
+
+#include <fheres/ring/automorphism.hpp>
+
+#include "ring/ring_support.hpp"
+
+using namespace fheres;
+using namespace fheres::test;
+using Wide = unsigned __int128;
+
+namespace {
+
+struct Shape {
+  int log_n, q_limbs, special, digit_limbs;
+};
+const std::vector<Shape> kShapes{{4, 3, 1, 1}, {2, 5, 2, 2}, {3, 4, 2, 3}, {2, 6, 3, 4}, {4, 1, 1, 1}};
+
+std::vector<scheme::Modulus> primes_of(const ring::Basis& basis, int first, int count) {
+  return {basis.primes().begin() + first, basis.primes().begin() + first + count};
+}
+
+struct World {
+  std::shared_ptr<const ring::Basis> basis;
+  std::shared_ptr<const ring::Backend> backend;
+  std::mt19937_64 random;
+  int k, a;
+  explicit World(const Shape& shape, unsigned seed)
+      : basis(small_basis(shape.log_n, shape.q_limbs, shape.special, shape.digit_limbs)),
+        backend(ring::make_cpu_backend(basis, nullptr)),
+        random(seed),
+        k(basis->special_limbs()),
+        a(basis->digit_limbs()) {}
+  std::size_t n() const { return basis->n(); }
+};
+
+}  // namespace
+
+TEST_CASE("a polynomial's digits, extended, are the digit plus a small multiple of its modulus") {
+  for (const Shape& shape : kShapes) {
+    World w(shape, 21);
+    for (int l = 1; l <= shape.q_limbs; ++l) {
+      CAPTURE(shape.q_limbs);
+      CAPTURE(l);
+      const int d = w.basis->digits(l);
+      const std::uint32_t g = ring::rotation_exponent(1, w.basis->log_n());
+      Poly x = random_poly(*w.basis, w.k, l, 1, w.random);
+      Poly turned(*w.basis, w.k, l, 1);
+      w.backend->automorphism(x.view, {g}, turned.view, {});
+      w.backend->inverse(turned.view, turned.view, {});
+
+      // The digits stand on the diagonal of the tile, as a whole key switch has them.
+      Poly tile(*w.basis, 0, w.k + l, d);
+      const std::size_t stride = static_cast<std::size_t>(d) * w.n();
+      const ring::Digits digits{tile.view.at(w.k, 0), l, stride, w.n()};
+      w.backend->decompose({x.view, {g}, {}}, digits, {});
+      Words separate(static_cast<std::size_t>(l) * w.n());
+      const ring::Digits plain{separate.data(), l, w.n(), 0};
+      w.backend->decompose({x.view, {g}, {}}, plain, {});
+      for (int i = 0; i < l; ++i) {
+        CHECK(std::equal(plain.at(i, w.a), plain.at(i, w.a) + w.n(), digits.at(i, w.a)));
+      }
+      w.backend->mod_up(digits, tile.view, {});
+
+      for (int j = 0; j < d; ++j) {
+        const int first = j * w.a;
+        const int active = std::min(w.a, l - first);
+        const auto primes = primes_of(*w.basis, w.k + first, active);
+        const Big modulus = product_of(primes);
+        for (int t = 0; t < w.k + l; ++t) {
+          if (t - w.k >= first && t - w.k < first + active) {
+            // Not touched: what decompose left.
+            CHECK(std::equal(plain.at(t - w.k, w.a), plain.at(t - w.k, w.a) + w.n(), tile.view.at(t, j)));
+            continue;
+          }
+          Poly coefficients(*w.basis, t, 1, 1);
+          w.backend->inverse(tile.view.limb_range(t, 1).polynomial_range(j, 1), coefficients.view, {});
+          for (std::size_t c = 0; c < w.n(); ++c) {
+            Words residues;
+            Big sum;
+            for (int i = 0; i < active; ++i) {
+              residues.push_back(turned.at(first + i, 0, c));
+              sum = sum + modulus / primes[static_cast<std::size_t>(i)].value * plain.at(first + i, w.a)[c];
+            }
+            CHECK(sum % modulus == compose(primes, residues));
+            CHECK(coefficients.at(0, 0, c) == sum % w.basis->prime(t).value);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("extending by groups of output limbs gives the same as the whole") {
+  World w({5, 5, 2, 2}, 22);
+  const int l = 5;
+  const int d = w.basis->digits(l);
+  Poly x = random_poly(*w.basis, w.k, l, 1, w.random);
+  Words storage(static_cast<std::size_t>(l) * w.n());
+  const ring::Digits digits{storage.data(), l, w.n(), 0};
+  w.backend->decompose({x.view, {}, {}}, digits, {});
+  Poly whole(*w.basis, 0, w.k + l, d);
+  w.backend->mod_up(digits, whole.view, {});
+  for (int first = 0; first < w.k + l; first += 3) {
+    const int count = std::min(3, w.k + l - first);
+    Poly group(*w.basis, first, count, d);
+    w.backend->mod_up(digits, group.view, {});
+    for (int t = 0; t < count; ++t) {
+      for (int j = 0; j < d; ++j) {
+        CHECK(std::equal(group.view.at(t, j), group.view.at(t, j) + w.n(), whole.view.at(first + t, j)));
+      }
+    }
+  }
+}
+
+TEST_CASE("the key product is the exact sum over digits, its own digit read from the source") {
+  for (const Shape& shape : kShapes) {
+    World w(shape, 23);
+    const int key_digits = w.basis->digits(shape.q_limbs);
+    Poly key = random_poly(*w.basis, 0, w.k + shape.q_limbs, 2 * key_digits, w.random);
+    for (int l = 1; l <= shape.q_limbs; ++l) {
+      for (const bool product : {false, true}) {
+        const int d = w.basis->digits(l);
+        Poly x = random_poly(*w.basis, w.k, l, 1, w.random);
+        Poly factor = random_poly(*w.basis, w.k, l, 1, w.random);
+        const std::uint32_t g = product ? 1 : ring::rotation_exponent(2, w.basis->log_n());
+        Poly own(*w.basis, w.k, l, 1);
+        if (product) {
+          w.backend->multiply(x.view, factor.view, own.view, {});
+        } else {
+          w.backend->automorphism(x.view, {g}, own.view, {});
+        }
+        Poly tile = random_poly(*w.basis, 0, w.k + l, d, w.random);
+        Poly out(*w.basis, 0, w.k + l, 2);
+        const ring::Source source{x.view, {g}, product ? ring::ConstView(factor.view) : ring::ConstView{}};
+        w.backend->key_product(tile.view, source, key.words.data(), key_digits, out.view, {});
+        for (int t = 0; t < w.k + l; ++t) {
+          for (int c = 0; c < 2; ++c) {
+            for (std::size_t i = 0; i < w.n(); ++i) {
+              Wide sum = 0;
+              for (int j = 0; j < d; ++j) {
+                const bool mine = t >= w.k && (t - w.k) / w.a == j;
+                sum +=
+                    Wide{mine ? own.at(t - w.k, 0, i) : tile.at(t, j, i)} * key.at(t, c * key_digits + j, i);
+              }
+              CHECK(out.at(t, c, i) == static_cast<std::uint64_t>(sum % w.basis->prime(t).value));
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("dividing by P rounds to nearest") {
+  for (const Shape& shape : kShapes) {
+    World w(shape, 24);
+    const std::uint32_t g = ring::rotation_exponent(1, w.basis->log_n());
+    for (int l = 1; l <= shape.q_limbs; ++l) {
+      for (int addends = 0; addends <= 2; ++addends) {
+        Poly x = random_poly(*w.basis, 0, w.k + l, 2, w.random);
+        Poly coefficients(*w.basis, 0, w.k + l, 2);
+        w.backend->inverse(x.view, coefficients.view, {});
+        Poly addend = random_poly(*w.basis, w.k, l, std::max(addends, 1), w.random);
+        Poly turned(*w.basis, w.k, l, std::max(addends, 1));
+        w.backend->automorphism(addend.view, {g}, turned.view, {});
+        w.backend->inverse(turned.view, turned.view, {});
+
+        const ring::View special = x.view.limb_range(0, w.k);
+        const ring::View values = x.view.limb_range(w.k, l);
+        w.backend->begin_mod_down(special, {});
+        // One limb at a time: groups are independent.
+        for (int t = 0; t < l; ++t) {
+          Poly tile(*w.basis, w.k + t, 1, 2);
+          const ring::ConstView added =
+              addends == 0 ? ring::ConstView{} : ring::ConstView(addend.view.limb_range(t, 1));
+          w.backend->mod_down(special, values.limb_range(t, 1), added, {g}, tile.view, {});
+        }
+        w.backend->inverse(values, values, {});
+
+        const auto primes = primes_of(*w.basis, 0, w.k + l);
+        const Big p = product_of(primes_of(*w.basis, 0, w.k));
+        for (int c = 0; c < 2; ++c) {
+          for (std::size_t i = 0; i < w.n(); ++i) {
+            Words residues;
+            for (int t = 0; t < w.k + l; ++t) residues.push_back(coefficients.at(t, c, i));
+            const Big rounded = (compose(primes, residues) + p / 2) / p;
+            for (int t = 0; t < l; ++t) {
+              const std::uint64_t q = w.basis->prime(w.k + t).value;
+              const std::uint64_t added = c < addends ? turned.at(t, c, i) : 0;
+              CHECK(values.at(t, c)[i] == (rounded % q + added) % q);
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("rescaling divides by the last prime and rounds to nearest, exactly") {
+  for (const Shape& shape : kShapes) {
+    World w(shape, 25);
+    for (int l = 2; l <= shape.q_limbs; ++l) {
+      for (std::uint64_t multiplier : {std::uint64_t{1}, std::uint64_t{0x123456789abcdefU}}) {
+        Poly x = random_poly(*w.basis, w.k, l, 3, w.random);
+        Poly coefficients(*w.basis, w.k, l, 3);
+        w.backend->inverse(x.view, coefficients.view, {});
+        Poly out(*w.basis, w.k, l - 1, 3);
+        Poly last(*w.basis, w.k + l - 1, 1, 3);
+        w.backend->rescale(x.view, multiplier, out.view, last.view, {});
+        w.backend->inverse(out.view, out.view, {});
+        const auto primes = primes_of(*w.basis, w.k, l);
+        const Big q = product_of(primes);
+        const std::uint64_t divisor = primes.back().value;
+        for (int c = 0; c < 3; ++c) {
+          for (std::size_t i = 0; i < w.n(); ++i) {
+            Words residues;
+            for (int t = 0; t < l; ++t) residues.push_back(coefficients.at(t, c, i));
+            const Big scaled = compose(primes, residues) * multiplier % q;
+            const Big rounded = (scaled + Big(divisor / 2)) / divisor;
+            for (int t = 0; t < l - 1; ++t) {
+              CHECK(out.at(t, c, i) == rounded % primes[static_cast<std::size_t>(t)].value);
+            }
+          }
+        }
+      }
+    }
+  }
+}

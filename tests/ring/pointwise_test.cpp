@@ -1,0 +1,152 @@
+#include <limits>
+
+#include <doctest/doctest.h>
+
+#include "ring/ring_support.hpp"
+
+using namespace fheres;
+using namespace fheres::test;
+using Wide = unsigned __int128;
+
+namespace {
+
+struct World {
+  std::shared_ptr<const ring::Basis> basis = small_basis(5, 3, 2, 2);
+  std::shared_ptr<const ring::Backend> backend = ring::make_cpu_backend(basis, nullptr);
+  std::mt19937_64 random{11};
+  int limbs = 5;
+
+  // What the formula gives, word by word, against what the operation gave.
+  template <class Formula>
+  void check(const Poly& got, int polynomials, Formula formula) {
+    for (int limb = 0; limb < limbs; ++limb) {
+      const std::uint64_t q = basis->prime(limb).value;
+      for (int j = 0; j < polynomials; ++j) {
+        for (std::size_t i = 0; i < basis->n(); ++i) {
+          CHECK(got.view.at(limb, j)[i] == static_cast<std::uint64_t>(formula(limb, j, i, q) % q));
+        }
+      }
+    }
+  }
+};
+
+}  // namespace
+
+TEST_CASE("sums, differences and negatives are canonical; polynomials that b lacks are a's") {
+  World w;
+  Poly a = random_poly(*w.basis, 0, 5, 3, w.random);
+  Poly b = random_poly(*w.basis, 0, 5, 2, w.random);
+  Poly out(*w.basis, 0, 5, 3);
+  w.backend->add(a.view, b.view, out.view, {});
+  w.check(out, 3, [&](int t, int j, std::size_t i, std::uint64_t) {
+    return static_cast<Wide>(a.at(t, j, i)) + (j < 2 ? b.at(t, j, i) : 0);
+  });
+  w.backend->subtract(a.view, b.view, out.view, {});
+  w.check(out, 3, [&](int t, int j, std::size_t i, std::uint64_t q) {
+    return static_cast<Wide>(a.at(t, j, i)) + q - (j < 2 ? b.at(t, j, i) : 0);
+  });
+  w.backend->negate(a.view, out.view, {});
+  w.check(out, 3, [&](int t, int j, std::size_t i, std::uint64_t q) { return Wide{q} - a.at(t, j, i); });
+  const Poly before = a;
+  w.backend->copy(a.view, out.view, {});
+  CHECK(out.words == before.words);
+  w.backend->add(out.view, b.view, out.view, {});
+  w.backend->subtract(out.view, b.view, out.view, {});
+  CHECK(out.words == before.words);
+}
+
+TEST_CASE("products: pointwise, broadcast, accumulated, by a scalar") {
+  World w;
+  Poly a = random_poly(*w.basis, 0, 5, 2, w.random);
+  Poly b = random_poly(*w.basis, 0, 5, 2, w.random);
+  Poly one = random_poly(*w.basis, 0, 5, 1, w.random);
+  Poly out(*w.basis, 0, 5, 2);
+  w.backend->multiply(a.view, b.view, out.view, {});
+  w.check(out, 2,
+          [&](int t, int j, std::size_t i, std::uint64_t) { return Wide{a.at(t, j, i)} * b.at(t, j, i); });
+  w.backend->multiply(a.view, one.view, out.view, {});
+  w.check(out, 2,
+          [&](int t, int j, std::size_t i, std::uint64_t) { return Wide{a.at(t, j, i)} * one.at(t, 0, i); });
+  w.backend->multiply_add(a.view, b.view, out.view, {});
+  w.check(out, 2, [&](int t, int j, std::size_t i, std::uint64_t) {
+    return Wide{a.at(t, j, i)} * b.at(t, j, i) + Wide{a.at(t, j, i)} * one.at(t, 0, i);
+  });
+  for (std::uint64_t scalar :
+       {std::uint64_t{0}, std::uint64_t{1}, std::numeric_limits<std::uint64_t>::max()}) {
+    w.backend->multiply_scalar(a.view, scalar, out.view, {});
+    w.check(out, 2, [&](int t, int j, std::size_t i, std::uint64_t) { return Wide{a.at(t, j, i)} * scalar; });
+  }
+}
+
+TEST_CASE("the tensor of two ciphertexts, and its sum into a third") {
+  World w;
+  Poly a = random_poly(*w.basis, 0, 5, 2, w.random);
+  Poly b = random_poly(*w.basis, 0, 5, 2, w.random);
+  Poly out(*w.basis, 0, 5, 3);
+  w.backend->tensor(a.view, b.view, out.view, {});
+  const auto term = [&](int t, int j, std::size_t i) -> Wide {
+    if (j == 0) return Wide{a.at(t, 0, i)} * b.at(t, 0, i);
+    if (j == 2) return Wide{a.at(t, 1, i)} * b.at(t, 1, i);
+    return Wide{a.at(t, 0, i)} * b.at(t, 1, i) + Wide{a.at(t, 1, i)} * b.at(t, 0, i);
+  };
+  w.check(out, 3, [&](int t, int j, std::size_t i, std::uint64_t) { return term(t, j, i); });
+  Poly sum = random_poly(*w.basis, 0, 5, 2, w.random);
+  Poly before = sum;
+  before.view.data = before.words.data();
+  w.backend->tensor_add(a.view, b.view, sum.view, {});
+  w.check(sum, 2,
+          [&](int t, int j, std::size_t i, std::uint64_t) { return term(t, j, i) + before.at(t, j, i); });
+}
+
+TEST_CASE("signed words are lifted to every limb") {
+  World w;
+  std::vector<std::int64_t> x(w.basis->n());
+  for (std::int64_t& value : x) value = static_cast<std::int64_t>(w.random());
+  x[0] = 0;
+  x[1] = -1;
+  x[2] = std::numeric_limits<std::int64_t>::min();
+  x[3] = std::numeric_limits<std::int64_t>::max();
+  x[4] = -static_cast<std::int64_t>(w.basis->prime(0).value);
+  Poly out(*w.basis, 0, 5, 1);
+  w.backend->lift(x.data(), out.view, {});
+  w.check(out, 1, [&](int, int, std::size_t i, std::uint64_t q) {
+    const __int128 rest = static_cast<__int128>(x[i]) % static_cast<__int128>(q);
+    return static_cast<Wide>(rest < 0 ? rest + static_cast<__int128>(q) : rest);
+  });
+}
+
+TEST_CASE("views with gaps leave the gaps alone") {
+  World w;
+  Poly a = random_poly(*w.basis, 0, 5, 3, w.random);
+  Poly out = random_poly(*w.basis, 0, 5, 3, w.random);
+  const Poly before = out;
+  w.backend->negate(a.view.polynomial_range(1, 1).limb_range(1, 3),
+                    out.view.polynomial_range(2, 1).limb_range(1, 3), {});
+  for (int limb = 0; limb < 5; ++limb) {
+    for (int j = 0; j < 3; ++j) {
+      for (std::size_t i = 0; i < w.basis->n(); ++i) {
+        const std::size_t place = static_cast<std::size_t>(limb * 3 + j) * w.basis->n() + i;
+        if (limb >= 1 && limb <= 3 && j == 2) {
+          const std::uint64_t q = w.basis->prime(limb).value;
+          CHECK(out.words[place] == (q - a.at(limb, 1, i)) % q);
+        } else {
+          CHECK(out.words[place] == before.words[place]);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("shapes that break a contract are refused before anything happens") {
+  World w;
+  Poly a = random_poly(*w.basis, 0, 5, 2, w.random);
+  Poly small = random_poly(*w.basis, 0, 4, 2, w.random);
+  Poly shifted = random_poly(*w.basis, 1, 4, 2, w.random);
+  CHECK_THROWS_AS(w.backend->add(a.view, small.view, a.view, {}), std::logic_error);
+  CHECK_THROWS_AS(w.backend->add(small.view, shifted.view, small.view, {}), std::logic_error);
+  CHECK_THROWS_AS(w.backend->automorphism(a.view, {5}, a.view, {}), std::logic_error);
+  CHECK_THROWS_AS(w.backend->automorphism(a.view, {4}, small.view, {}), std::logic_error);
+  CHECK_THROWS_AS(w.backend->multiply(a.view.polynomial_range(0, 1), a.view, a.view, {}), std::logic_error);
+  Poly last(*w.basis, 4, 1, 2);
+  CHECK_THROWS_AS(w.backend->rescale(a.view, 1, small.view, last.view, {}), std::logic_error);
+}
