@@ -94,11 +94,47 @@ void check_range(const Parameters& parameters, const ValueType& type) {
   }
 }
 
+ValueType key_type(Kind kind, int level) {
+  ValueType type;
+  type.kind = kind;
+  type.level = level;
+  type.basis = Basis::qp;
+  return type;
+}
+
 }  // namespace
 
 std::string name(Kind kind) { return std::string(word(kKinds, kind)); }
 
 bool is_key(Kind kind) { return kind != Kind::ciphertext && kind != Kind::plaintext; }
+
+ValueType ciphertext_type(const Parameters& parameters, int level) {
+  ValueType type;
+  type.level = level;
+  type.scale = parameters.canonical_scale(level);
+  return type;
+}
+
+ValueType plaintext_type(const Parameters& parameters, int level, const Scale& scale) {
+  ValueType type = ciphertext_type(parameters, level);
+  type.kind = Kind::plaintext;
+  type.scale = scale;
+  type.components = 1;
+  return type;
+}
+
+ValueType rotation_key_type(const Parameters& parameters, std::int64_t steps, int level) {
+  const auto slots = static_cast<std::int64_t>(parameters.slots());
+  ValueType type = key_type(Kind::rotation_key, level);
+  type.steps = static_cast<int>((steps % slots + slots) % slots);
+  if (type.steps == 0) {
+    throw ParameterError(fmt::format("a rotation by {} steps moves nothing in {} slots", steps, slots));
+  }
+  return type;
+}
+
+ValueType conjugation_key_type(int level) { return key_type(Kind::conjugation_key, level); }
+ValueType relinearization_key_type(int level) { return key_type(Kind::relinearization_key, level); }
 
 Bytes bytes_of(const Parameters& parameters, const ValueType& type) {
   const Bytes limb = 8 * parameters.n();

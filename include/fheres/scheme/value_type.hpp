@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -33,6 +34,15 @@ struct ValueType {
   int steps = 0;  // rotation key: slot i goes to slot i + steps; in [1, slots)
   friend bool operator==(const ValueType&, const ValueType&) = default;
 };
+
+/// The types of fresh values, with every field as it has to be: two values of one type compare equal whoever made
+/// them. Keys have basis qp, two components and the scale 2^0; plaintexts have one component.
+ValueType ciphertext_type(const Parameters& parameters, int level = 0);
+ValueType plaintext_type(const Parameters& parameters, int level, const Scale& scale);
+/// Any number of steps: stored modulo the slots. ParameterError for a multiple of the slots.
+ValueType rotation_key_type(const Parameters& parameters, std::int64_t steps, int level = 0);
+ValueType conjugation_key_type(int level = 0);
+ValueType relinearization_key_type(int level = 0);
 
 /// Bytes of one value, one contiguous block, limb-major:
 /// ciphertext [limb][component][N]; plaintext [limb][N]; key [P limbs, then Q limbs
