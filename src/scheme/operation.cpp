@@ -188,16 +188,19 @@ Signature Application::rescaled() const {
   return signature;
 }
 
-/// Down one level with the canonical scale of each: the dropped prime pays for the correcting constant.
+/// Down one level. With a canonical scale the dropped prime pays for the constant that makes the result canonical too;
+/// with any other scale the limb just goes.
 Signature Application::switched_down() const {
   need_a_next_level();
-  if (operand(0).scale != parameters_.canonical_scale(level())) {
-    refuse(fmt::format("operand 1 has scale {}, expected level {}'s canonical {}", operand(0).scale.text(),
-                       level(), parameters_.canonical_scale(level()).text()));
-  }
-  Signature signature{operand(0), rescale_workspace(parameters_, operand(0).components)};
+  Signature signature{operand(0), 0};
   signature.result.level = level() + 1;
-  signature.result.scale = parameters_.canonical_scale(level() + 1);
+  if (operand(0).scale == parameters_.canonical_scale(level())) {
+    signature.result.scale = parameters_.canonical_scale(level() + 1);
+    signature.workspace = rescale_workspace(parameters_, operand(0).components);
+  } else if (operand(0).scale.log2() + 2 > parameters_.log_q(level() + 1)) {
+    refuse(fmt::format("operand 1 has scale {}, which does not fit the {:.0f} bits of level {}",
+                       operand(0).scale.text(), parameters_.log_q(level() + 1), level() + 1));
+  }
   return signature;
 }
 

@@ -13,7 +13,8 @@ Bytes key_switch_workspace(const Parameters& parameters, int level, int group) {
   const int l = parameters.limbs(level);
   const int k = parameters.special_limbs();
   const int d = parameters.digits(level);
-  const int limbs = group == 0 ? std::max(d * (l + k), 2 * l) + 2 * k : l + (d + 1) * group + 2 * k;
+  const bool whole = group == 0 || group >= std::max(k, l);
+  const int limbs = whole ? std::max(d * (l + k), 2 * l) + 2 * k : l + std::max(d, 2) * group + 2 * k;
   return static_cast<Bytes>(limbs) * limb_bytes(parameters);
 }
 

@@ -60,6 +60,20 @@ TEST_CASE("so x*w + y just works after y has come down to the level") {
   CHECK(run(Operation::add, {x, y}).result == ciphertext(1));
 }
 
+TEST_CASE("going down a level keeps a canonical scale canonical and any other as it is") {
+  const Signature canonical = run(Operation::mod_switch, {ciphertext(2)});
+  CHECK(canonical.result == ciphertext(3));
+  CHECK(canonical.workspace == rescale_workspace(set_f(), 2));
+  const ValueType product = run(Operation::multiply_plain, {ciphertext(), plaintext()}).result;
+  const Signature other = run(Operation::mod_switch, {product});
+  CHECK(other.result.level == 1);
+  CHECK(other.result.scale == product.scale);
+  CHECK(other.workspace == 0);
+  ValueType late = run(Operation::multiply_plain, {ciphertext(6), plaintext(6)}).result;
+  CHECK(refusal(Operation::mod_switch, {late}).find("does not fit the 60 bits of level 7") != std::string::npos);
+  CHECK(refusal(Operation::mod_switch, {ciphertext(7)}).find("no level is left") != std::string::npos);
+}
+
 TEST_CASE("operands of a sum need one level and one scale") {
   CHECK(refusal(Operation::add, {ciphertext(0), ciphertext(1)}) ==
         "add: operand 1 has level 0 and operand 2 level 1, expected equal ones");

@@ -56,7 +56,8 @@ TEST_CASE("the preset of the samples has the bytes and digits that the design co
   CHECK(f.digit_limbs() == 1);
   CHECK(f.digits(0) == 8);
   CHECK(key_switch_workspace(f, 0, 0) == 74 * 128 * kKiB);
-  CHECK(key_switch_workspace(f, 0, 2) == (8 + 9 * 2 + 2) * 128 * kKiB);
+  CHECK(key_switch_workspace(f, 0, 2) == (8 + 8 * 2 + 2) * 128 * kKiB);
+  CHECK(key_switch_workspace(f, 0, 8) == key_switch_workspace(f, 0, 0));
   CHECK(rescale_workspace(f, 2) == 256 * kKiB);
   CHECK(context_bytes(f) == 4 * 9 * 128 * kKiB);
   const Parameters big = Parameters::make(*find_preset("slots32768-scale40-levels34"));

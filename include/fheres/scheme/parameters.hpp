@@ -77,8 +77,8 @@ class Parameters {
   int digits(int level) const;
 
   int scale_bits() const;
-  /// Canonical scale of a level: S_0 = 2^scale_bits, S_{i+1} = S_i^2 / (prime that level i's rescale divides
-  /// by).
+  /// Canonical scale of a level: S_0 = 2^scale_bits, S_{i+1} = S_i^2 / q_i,
+  /// q_i the prime that level i's rescale divides by.
   const Scale& canonical_scale(int level) const;
 
   SecurityTable security() const;

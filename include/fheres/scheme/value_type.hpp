@@ -20,8 +20,8 @@ enum class KeyForm { full, seeded };
 std::string name(Kind kind);
 bool is_key(Kind kind);
 
-/// All there is to know of a CKKS value but its residues. A plain value; which fields matter depends on the
-/// kind.
+/// All there is to know of a CKKS value but its residues. A plain value; which fields matter
+/// depends on the kind.
 struct ValueType {
   Kind kind = Kind::ciphertext;
   int level = 0;  // of a key: the freshest level that it serves

@@ -64,8 +64,8 @@ struct RequestEntry {
   std::vector<Reservation> reserve;
 };
 
-/// A checked document of kind Request: requests that are decided in order, each from the state that the one before
-/// leaves.
+/// A checked document of kind Request: requests that are decided in order,
+/// each from the state that the one before leaves.
 struct RequestSet {
   Metadata metadata;
   World world;
