@@ -111,3 +111,21 @@ TEST_CASE("a synchronize that runs only what is needed leaves other streams wher
   driver->synchronize_device(kDevice);
   CHECK(one_ran + two_ran + three_ran == 5);
 }
+
+TEST_CASE("the stepped driver counts the copies that have not run") {
+  const auto driver = memory::make_stepped_driver();
+  const Stream stream = driver->make_stream(kDevice, "s");
+  std::byte* device = driver->allocate(kDevice, 10);
+  std::byte* pinned = driver->allocate(Location::pinned_host(), 10);
+  pinned[3] = std::byte{42};
+  driver->enqueue(stream, [] {});
+  driver->copy(stream, {kDevice, device, 10}, {Location::pinned_host(), pinned, 10});
+  CHECK(driver->queued_copies() == 1);
+  driver->step();
+  CHECK(driver->queued_copies() == 1);
+  driver->step();
+  CHECK(driver->queued_copies() == 0);
+  CHECK(device[3] == std::byte{42});
+  driver->deallocate(kDevice, device, 10);
+  driver->deallocate(Location::pinned_host(), pinned, 10);
+}

@@ -49,6 +49,8 @@ class SteppedDriver : public Driver {
   /// How many operations the stream has run, and was ever given.
   virtual std::uint64_t executed(const Stream& stream) const = 0;
   virtual std::uint64_t submitted(const Stream& stream) const = 0;
+  /// Copies that were queued and have not run, of all streams.
+  virtual std::size_t queued_copies() const = 0;
 };
 std::shared_ptr<SteppedDriver> make_stepped_driver(const SteppedOptions& options = {});
 

@@ -21,6 +21,7 @@ struct Operation {
   std::function<void()> work;             // a copy or a function, or
   std::shared_ptr<SteppedEvent> records;  // an event to complete, or
   std::shared_ptr<SteppedEvent> awaits;   // an event to wait for
+  bool is_copy = false;
 };
 
 // Kept by the driver until it is empty, so that work of a stream without handles still runs.
@@ -77,13 +78,13 @@ class SteppedDriverImpl final : public HostBacked<SteppedDriver> {
     check_stream(stream);
     auto event = std::make_shared<SteppedEvent>();
     event->queue = static_cast<SteppedStream*>(stream.state())->queue;
-    submit(stream, {{}, event, {}});
+    submit(stream, {{}, event, {}, false});
     return Event(std::move(event));
   }
   void wait(const Stream& stream, const Event& event) override {
     const std::lock_guard lock(mutex_);
     check_stream(stream);
-    if (event) submit(stream, {{}, {}, state_of(event)});
+    if (event) submit(stream, {{}, {}, state_of(event), false});
   }
   bool complete(const Event& event) const override {
     const std::lock_guard lock(mutex_);
@@ -110,17 +111,17 @@ class SteppedDriverImpl final : public HostBacked<SteppedDriver> {
   void copy(const Stream& stream, const Extent& destination, const Extent& source) override {
     const std::lock_guard lock(mutex_);
     check_copy(stream, destination, source);
-    submit(stream, {[destination, source] { copy_bytes(destination, source); }, {}, {}});
+    submit(stream, {[destination, source] { copy_bytes(destination, source); }, {}, {}, true});
   }
   void copy_2d(const Stream& stream, const Extent& destination, const Extent& source,
                const Copy2D& shape) override {
     const std::lock_guard lock(mutex_);
     check_copy_2d(stream, destination, source, shape);
-    submit(stream, {[destination, source, shape] { copy_rows(destination, source, shape); }, {}, {}});
+    submit(stream, {[destination, source, shape] { copy_rows(destination, source, shape); }, {}, {}, true});
   }
   void enqueue(const Stream& stream, std::function<void()> work) override {
     const std::lock_guard lock(mutex_);
-    submit(stream, {std::move(work), {}, {}});
+    submit(stream, {std::move(work), {}, {}, false});
   }
 
   bool step() override {
@@ -152,6 +153,14 @@ class SteppedDriverImpl final : public HostBacked<SteppedDriver> {
   std::uint64_t submitted(const Stream& stream) const override {
     const std::lock_guard lock(mutex_);
     return queue_of(stream).submitted;
+  }
+  std::size_t queued_copies() const override {
+    const std::lock_guard lock(mutex_);
+    std::size_t count = 0;
+    for (const auto& queue : queues_) {
+      for (const Operation& operation : queue->operations) count += operation.is_copy ? 1 : 0;
+    }
+    return count;
   }
 
  private:
