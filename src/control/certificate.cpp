@@ -1,0 +1,287 @@
+#include "certificate.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+namespace fheres::control {
+namespace {
+
+using residency::Materialization;
+using residency::Recoverability;
+using residency::State;
+using residency::ValueRecord;
+using ByLocation = std::array<Bytes, Location::kCount>;
+
+constexpr Bytes kFar = std::numeric_limits<Bytes>::max();
+
+Bytes plus(Bytes a, Bytes b) { return a > kFar - b ? kFar : a + b; }
+
+Bytes charge_of(const residency::ReservationSpec& reservation) {
+  return reservation.bytes > kFar - kGranule ? kFar : round_up_to_granule(reservation.bytes);
+}
+
+// What must be charged at each location, whatever is decided.
+class Ledger {
+ public:
+  explicit Ledger(const Problem& problem) : problem_(problem) {
+    const State& state = problem.state;
+    for (const residency::Account& account : state.accounts())
+      reserved_[account.at.index()] = account.reserved;
+    for (const Requirement& wanted : problem.request.require) {
+      Bytes& sum = needed_[wanted.at.index()];
+      sum = plus(sum, state.record(wanted.value).spec->storage_bytes);
+    }
+    for (const residency::ReservationSpec& wanted : problem.request.reserve) {
+      Bytes& sum = wanted_[wanted.at.index()];
+      sum = plus(sum, charge_of(wanted));
+    }
+    const std::span<const ValueRecord> records = state.records();
+    for (std::uint64_t serial = 0; serial < records.size(); ++serial) {
+      for (const Materialization& there : records[serial].materializations) {
+        if (!there.protection.any() || problem.required(state.handle(serial), there.at)) continue;
+        protected_[there.at.index()] += records[serial].spec->storage_bytes;
+      }
+    }
+    for (std::uint64_t serial = 0; serial < records.size(); ++serial) {
+      const ValueRecord& record = records[serial];
+      if (stuck(state.handle(serial))) {
+        stuck_[record.materializations.front().at.index()] += record.spec->storage_bytes;
+      }
+    }
+  }
+
+  // The only copy of a value that must be preserved, with no tier that could ever take it.
+  bool stuck(HandleId value) const {
+    const ValueRecord& record = problem_.state.record(value);
+    if (record.spec->recoverability != Recoverability::must_preserve || record.materializations.size() != 1 ||
+        record.materializations.front().protection.any() || problem_.requested(value)) {
+      return false;
+    }
+    for (const Location tier : problem_.tiers(record.materializations.front().at)) {
+      if (!problem_.state.present(tier)) continue;
+      const std::optional<Bytes> budget = budget_of(problem_.state, tier);
+      const Bytes taken = plus(protected_[tier.index()], reserved_[tier.index()]);
+      if (!budget || plus(taken, record.spec->storage_bytes) <= *budget) return false;
+    }
+    return true;
+  }
+
+  // Others' charges that no plan can take away.
+  Bytes held(Location at) const {
+    return plus(plus(protected_[at.index()], stuck_[at.index()]), reserved_[at.index()]);
+  }
+  Bytes wanted(Location at) const { return wanted_[at.index()]; }
+  Bytes needed(Location at) const { return needed_[at.index()]; }
+  Bytes total(Location at) const { return plus(plus(held(at), wanted(at)), needed(at)); }
+
+ private:
+  const Problem& problem_;
+  ByLocation reserved_{}, protected_{}, stuck_{}, wanted_{}, needed_{};
+};
+
+void add_held(const Problem& problem, const Ledger& ledger, Location at, std::vector<Member>& members) {
+  const State& state = problem.state;
+  const std::span<const ValueRecord> records = state.records();
+  for (std::uint64_t serial = 0; serial < records.size(); ++serial) {
+    const HandleId value = state.handle(serial);
+    const Materialization* there = records[serial].at(at);
+    if (there == nullptr || problem.required(value, at)) continue;
+    const Bytes bytes = records[serial].spec->storage_bytes;
+    if (there->protection.any()) {
+      members.push_back({.kind = Conflict::Kind::in_use, .value = value, .at = at, .bytes = bytes});
+    } else if (ledger.stuck(value)) {
+      members.push_back({.kind = Conflict::Kind::only_copy, .value = value, .at = at, .bytes = bytes});
+    }
+  }
+  for (std::size_t i = 0; i < state.reservations().size(); ++i) {
+    const residency::ReservationSpec& spec = state.reservations()[i].spec;
+    if (spec.at != at) continue;
+    members.push_back({.kind = Conflict::Kind::reserved, .index = i, .at = at, .bytes = spec.bytes});
+  }
+}
+
+void add_wanted(const Problem& problem, Location at, bool endpoints, std::vector<Member>& members) {
+  for (const Requirement& wanted : problem.request.require) {
+    if (!endpoints || wanted.at != at) continue;
+    members.push_back({.kind = Conflict::Kind::requirement,
+                       .value = wanted.value,
+                       .at = at,
+                       .bytes = problem.state.record(wanted.value).spec->storage_bytes});
+  }
+  for (std::size_t i = 0; i < problem.request.reserve.size(); ++i) {
+    if (problem.request.reserve[i].at != at) continue;
+    members.push_back({.kind = Conflict::Kind::reservation,
+                       .index = i,
+                       .at = at,
+                       .bytes = charge_of(problem.request.reserve[i])});
+  }
+}
+
+// Leaves out the smallest members first, later ones before earlier ones, as long as the rest exceeds the budget:
+// what stays is irreducible, and short.
+void shrink(std::vector<Member>& members, Bytes budget) {
+  std::vector<std::size_t> order(members.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = order.size() - 1 - i;
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return members[a].bytes < members[b].bytes; });
+  // Exact also where single members are absurdly large.
+  unsigned __int128 sum = 0;
+  for (const Member& member : members) sum += member.bytes;
+  std::vector<char> gone(members.size(), 0);
+  for (const std::size_t i : order) {
+    if (sum - members[i].bytes <= budget) continue;
+    sum -= members[i].bytes;
+    gone[i] = 1;
+  }
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    if (gone[i] == 0) members[kept++] = members[i];
+  }
+  members.resize(kept);
+}
+
+// An exclusive value that is protected where it is cannot come anywhere else.
+std::optional<Certificate> blocked_endpoint(const Problem& problem) {
+  for (const Requirement& wanted : problem.request.require) {
+    const ValueRecord& record = problem.state.record(wanted.value);
+    if (record.spec->replica_mode != residency::ReplicaMode::exclusive || record.materializations.empty())
+      continue;
+    const Materialization& there = record.materializations.front();
+    if (there.at == wanted.at || !there.protection.any()) continue;
+    const Bytes bytes = record.spec->storage_bytes;
+    return Certificate{
+        .at = there.at,
+        .closed = {},
+        .members =
+            {{.kind = Conflict::Kind::requirement, .value = wanted.value, .at = wanted.at, .bytes = bytes},
+             {.kind = Conflict::Kind::in_use, .value = wanted.value, .at = there.at, .bytes = bytes}},
+        .load = {},
+        .blocked = true};
+  }
+  return std::nullopt;
+}
+
+// A value that has to be loaded needs room at its source for that time, while all reservations are admitted.
+std::optional<Certificate> impossible_load(const Problem& problem, const Ledger& ledger) {
+  for (const Requirement& wanted : problem.request.require) {
+    const ValueRecord& record = problem.state.record(wanted.value);
+    if (!record.materializations.empty() || problem.required(wanted.value, *record.source)) continue;
+    const Location source = *record.source;
+    const std::optional<Bytes> budget = budget_of(problem.state, source);
+    const Bytes bytes = record.spec->storage_bytes;
+    const Bytes total = plus(plus(ledger.held(source), ledger.wanted(source)), bytes);
+    if (!budget || total <= *budget) continue;
+    const Member load{
+        .kind = Conflict::Kind::requirement, .value = wanted.value, .at = wanted.at, .bytes = bytes};
+    Certificate found{.at = source,
+                      .closed = {source},
+                      .needed = total,
+                      .budget = *budget,
+                      .members = {load},
+                      .load = load};
+    add_wanted(problem, source, false, found.members);
+    add_held(problem, ledger, source, found.members);
+    shrink(found.members, *budget);
+    return found;
+  }
+  return std::nullopt;
+}
+
+std::optional<Certificate> overfull_location(const Problem& problem, const Ledger& ledger) {
+  for (const residency::Account& account : problem.state.accounts()) {
+    if (!account.budget || ledger.total(account.at) <= *account.budget) continue;
+    // Residents alone never exceed a budget, so the request has a part in it.
+    Certificate found{.at = account.at,
+                      .closed = {account.at},
+                      .needed = ledger.total(account.at),
+                      .budget = *account.budget,
+                      .members = {},
+                      .load = {}};
+    add_wanted(problem, account.at, true, found.members);
+    add_held(problem, ledger, account.at, found.members);
+    shrink(found.members, *account.budget);
+    return found;
+  }
+  return std::nullopt;
+}
+
+// The budgeted locations that values of `from` can reach through tiers; empty where one of them has no budget.
+std::vector<Location> closure(const Problem& problem, Location from) {
+  std::vector<Location> closed{from};
+  for (std::size_t i = 0; i < closed.size(); ++i) {
+    for (const Location tier : problem.tiers(closed[i])) {
+      if (!problem.state.present(tier)) continue;
+      if (!budget_of(problem.state, tier)) return {};
+      if (std::find(closed.begin(), closed.end(), tier) == closed.end()) closed.push_back(tier);
+    }
+  }
+  return closed;
+}
+
+// Values that can only move among some budgeted locations, and are too many for all of them together.
+std::optional<Certificate> overfull_closure(const Problem& problem, const Ledger& ledger) {
+  const State& state = problem.state;
+  const std::span<const ValueRecord> records = state.records();
+  for (const residency::Account& account : state.accounts()) {
+    if (!account.budget) continue;
+    const std::vector<Location> closed = closure(problem, account.at);
+    if (closed.size() < 2) continue;
+    const auto inside = [&](Location at) {
+      return std::find(closed.begin(), closed.end(), at) != closed.end();
+    };
+    Bytes budget = 0;
+    Bytes needed = 0;
+    for (const Location at : closed) {
+      budget = plus(budget, *budget_of(state, at));
+      needed = plus(needed, ledger.total(at));
+    }
+    std::vector<Member> confined;
+    for (std::uint64_t serial = 0; serial < records.size(); ++serial) {
+      const ValueRecord& record = records[serial];
+      const HandleId value = state.handle(serial);
+      if (record.spec->recoverability != Recoverability::must_preserve || record.materializations.empty() ||
+          problem.requested(value) || ledger.stuck(value)) {
+        continue;
+      }
+      const bool stays =
+          std::all_of(record.materializations.begin(), record.materializations.end(),
+                      [&](const Materialization& m) { return inside(m.at) && !m.protection.any(); });
+      if (!stays) continue;
+      needed = plus(needed, record.spec->storage_bytes);
+      confined.push_back({.kind = Conflict::Kind::only_copy,
+                          .value = value,
+                          .at = record.materializations.front().at,
+                          .bytes = record.spec->storage_bytes});
+    }
+    if (needed <= budget) continue;
+    Certificate found{
+        .at = account.at, .closed = closed, .needed = needed, .budget = budget, .members = {}, .load = {}};
+    for (const Location at : closed) {
+      add_wanted(problem, at, true, found.members);
+      add_held(problem, ledger, at, found.members);
+    }
+    found.members.insert(found.members.end(), confined.begin(), confined.end());
+    shrink(found.members, budget);
+    return found;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Certificate> certify_infeasible(const Problem& problem) {
+  const Ledger ledger(problem);
+  if (auto found = blocked_endpoint(problem)) return found;
+  if (auto found = overfull_location(problem, ledger)) return found;
+  if (auto found = impossible_load(problem, ledger)) return found;
+  return overfull_closure(problem, ledger);
+}
+
+std::vector<Member> immovable_at(const Problem& problem, Location at) {
+  std::vector<Member> members;
+  add_held(problem, Ledger(problem), at, members);
+  return members;
+}
+
+}  // namespace fheres::control

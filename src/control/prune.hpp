@@ -1,0 +1,14 @@
+#pragma once
+
+#include "run.hpp"
+
+namespace fheres::control {
+
+/// Leaves out, in reverse order, each eviction without which the request is still served, with those that only it
+/// required, until none can be left out (R59). The run has served the request, before and after.
+void prune(const Problem& problem, Run& run);
+
+/// Sends offloaded values to an earlier tier where that serves the request too.
+void prefer_earlier_tiers(const Problem& problem, Run& run);
+
+}  // namespace fheres::control

@@ -1,0 +1,75 @@
+#include "run.hpp"
+
+#include <algorithm>
+#include <variant>
+
+#include <fheres/base/check.hpp>
+
+namespace fheres::control {
+
+using residency::Refusal;
+using residency::ReservationId;
+using residency::State;
+using residency::Transition;
+
+residency::Action action_of(const State& now, const Step& step) {
+  FHERES_CHECK(step.kind != Step::Kind::reserve);
+  if (step.kind == Step::Kind::place) return placement(now, step.value, step.at);
+  if (step.to) return residency::Move{step.value, *step.to, step.at};
+  return residency::Drop{step.value, step.at};
+}
+
+std::optional<Refusal> admit_all(const Request& request, State& state, std::vector<ReservationId>& made) {
+  for (const residency::ReservationSpec& wanted : request.reserve) {
+    const auto result = state.reserve(wanted);
+    if (const Refusal* refusal = std::get_if<Refusal>(&result)) {
+      for (const ReservationId id : made) state.release(id);
+      made.clear();
+      return *refusal;
+    }
+    made.push_back(std::get<ReservationId>(result));
+  }
+  return std::nullopt;
+}
+
+bool endpoints_are_there(const Request& request, const State& state) {
+  return std::all_of(request.require.begin(), request.require.end(), [&](const Requirement& wanted) {
+    return state.record(wanted.value).at(wanted.at) != nullptr;
+  });
+}
+
+void Run::mark(Location at) {
+  if (const residency::Account* account = state_.account(at); account != nullptr && account->budget) {
+    marks_.push_back({steps_.size(), at, account->used + account->reserved});
+  }
+}
+
+std::optional<Refusal> Run::take(const Step& step) {
+  if (step.kind == Step::Kind::reserve) {
+    std::vector<ReservationId> made;
+    if (auto refusal = admit_all(problem_->request, state_, made)) return refusal;
+    for (const residency::ReservationSpec& wanted : problem_->request.reserve) mark(wanted.at);
+    reserved_ = true;
+    steps_.push_back(step);
+    return std::nullopt;
+  }
+  if (step.kind == Step::Kind::evict && state_.record(step.value).at(step.at) == nullptr) return std::nullopt;
+  const auto begun = state_.begin(action_of(state_, step));
+  if (const Refusal* refusal = std::get_if<Refusal>(&begun)) return *refusal;
+  const Transition& transition = std::get<Transition>(begun);
+  if (transition.charge != 0) mark(*transition.destination);
+  if (transition.temporary != 0) mark(*transition.source);
+  state_.commit(transition, transition.bytes);
+  if (step.kind == Step::Kind::evict) mark(step.at);
+  steps_.push_back(step);
+  return std::nullopt;
+}
+
+bool Run::take_all(const std::vector<Step>& steps) {
+  for (const Step& step : steps) {
+    if (take(step)) return false;
+  }
+  return true;
+}
+
+}  // namespace fheres::control
