@@ -1,0 +1,173 @@
+#pragma once
+
+#include <array>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <fheres/memory/block.hpp>
+#include <fheres/residency/manager.hpp>
+#include <fheres/residency/source.hpp>
+#include <fheres/residency/state.hpp>
+#include <fheres/residency/trace.hpp>
+
+namespace fheres::residency {
+
+/// A block that a value owns.
+struct Placed {
+  Location at;
+  memory::Block block;
+};
+
+/// What only storage knows of a value; its index is the value's serial.
+struct Stored {
+  std::vector<Placed> blocks;
+  std::shared_ptr<const Source> source;
+  memory::Block* find(Location at);
+};
+
+/// Consumers that may still read: pending tokens and the events that end them.
+struct Pending {
+  std::vector<memory::Event> events;
+  Location at;
+  std::vector<HandleId> values;
+  bool forever = false;  // its streams could be neither recorded nor synchronized (R34)
+};
+
+/// Blocks that are carved out of a reservation and not adopted.
+struct Carving {
+  ReservationId id;
+  Bytes carved = 0;       // in whole granules
+  bool released = false;  // its token; what is carved stays charged
+};
+
+/// Follows a scope's peaks while it is open.
+struct PeakWatch {
+  std::vector<LocationPeak> peaks;  // in location order
+  void note(Location at, Bytes charged, Bytes allocated);
+};
+
+/// What Manager, its tokens and its scopes share: State, the storage behind it, and the two locks.
+///
+/// The *transition lock* (TransitionLock) makes transitions, whole scope entries and exits happen one at a time, so that
+/// a preflight stays true; it is held through copies and callbacks. The *state mutex* guards every member below
+/// it and is never held while waiting. A thread that has the transition lock may read what only its holders change
+/// (blocks of values, regions) between two holds of the mutex.
+class Core : public std::enable_shared_from_this<Core> {
+ public:
+  Core(std::shared_ptr<memory::Driver> driver, ManagerOptions options);
+  ~Core();
+
+  const std::shared_ptr<memory::Driver> driver;
+  const ManagerOptions options;
+  const ManagerId id;
+
+  std::mutex mutex;
+  std::condition_variable lock_is_free;
+  int waiting = 0;
+  bool busy = false;     // somebody has the transition lock
+  bool loading = false;  // a source runs (R18)
+  bool closed = false;
+  State state;
+  std::vector<Stored> stored;
+  std::vector<Pending> pending;
+  std::vector<Carving> carvings;
+  std::vector<PeakWatch*> watches;
+  std::array<std::shared_ptr<memory::Region>, Location::kCount> regions;
+  std::map<Location, memory::Stream> streams;
+  std::deque<TransitionReport> trace;
+  std::uint64_t transitions = 0;
+
+  // With the mutex held.
+  void check_open() const;  // ReentrancyError, ClosedError
+  /// Ends pending tokens whose consumers are done (R33).
+  void reap();
+  /// These events have been waited for: reap need not ask about them again.
+  void end_events(std::span<const memory::Event> done);
+  void compare_version(std::optional<std::uint64_t> expected) const;
+  void note_peak(Location at);
+  void record(TransitionReport report);
+  /// A copy of State as it would be after reaping, without reaping.
+  State observed_state();
+
+  // Without the mutex.
+  /// The region of a present location. Makes it at first use: needs the transition lock.
+  std::shared_ptr<memory::Region> region(Location at);
+  memory::Stream transfer_stream(Location device);
+  void warn(const std::string& message) const noexcept;
+  std::optional<memory::DeviceMemory> observe(std::optional<Location> at) const noexcept;
+  bool complete(const memory::Event& event) const noexcept;
+
+  // Values (values.cpp).
+  Allocation allocate(Location at, Bytes bytes);
+  HandleId adopt(Allocation& allocation, Location at, const ValueSpec& spec);
+  HandleId adopt(memory::Block& block, Location at, const ValueSpec& spec, std::optional<ReservationId> from);
+  HandleId register_source(const ValueSpec& spec, Source source, Location at);
+
+  // Reservations (reservation.cpp).
+  /// Needs the transition lock.
+  Reservation admit(const ReservationSpec& spec);
+  Allocation carve(ReservationId id, Location at, Bytes bytes);
+  void end_reservation(ReservationId id) noexcept;
+  void end_allocation(ReservationId id, Bytes bytes) noexcept;
+  Bytes available(ReservationId id);
+
+  // Protections (lease.cpp, hold.cpp).
+  Lease acquire(std::span<const HandleId> values, Location at, const memory::Stream& consumer);
+  Hold hold(std::span<const HandleId> values, Location at);
+  /// Distinct handles in order, each materialized at `at`, else the refusal's exception. With the mutex held.
+  std::vector<HandleId> protectable(std::span<const HandleId> values, Location at) const;
+
+  // Plans (scope.cpp).
+  Scope make_scope(Plan plan, TransferStreams transfer_streams, std::optional<std::uint64_t> expected);
+
+  // Observation and end.
+  Explanation explain(const Plan& plan, std::optional<std::uint64_t> expected);
+  Snapshot snapshot();
+  void close(bool wait, bool force);
+  /// The manager object is gone and nobody closed it.
+  void abandon() noexcept;
+
+ private:
+  void wait_for_pending();
+  void force_end();
+};
+
+/// Holds the transition lock of a core. ReentrancyError while a source loads, also for a thread that waits already
+/// when the load starts; ClosedError once the manager is closed.
+class TransitionLock {
+ public:
+  explicit TransitionLock(Core& core);
+  ~TransitionLock();
+  TransitionLock(const TransitionLock&) = delete;
+  TransitionLock& operator=(const TransitionLock&) = delete;
+
+ private:
+  Core& core_;
+};
+
+/// Keeps a block until the process ends: its reader could not be waited for.
+void keep_forever(memory::Block block) noexcept;
+
+struct Hold::Body {
+  std::shared_ptr<Core> core;
+  Location at;
+  std::vector<HandleId> values;
+  bool active = true;
+};
+
+struct Reservation::Body {
+  std::shared_ptr<Core> core;
+  ReservationId id;
+  ReservationSpec spec;
+  bool active = true;
+};
+
+}  // namespace fheres::residency

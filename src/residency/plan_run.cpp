@@ -1,0 +1,75 @@
+#include "plan_run.hpp"
+
+#include <fmt/format.h>
+
+#include <fheres/base/clock.hpp>
+
+#include "transition_runner.hpp"
+
+namespace fheres::residency {
+
+State PlanRun::begin(const std::string& name, std::optional<std::uint64_t> expected) {
+  const std::lock_guard lock(core_.mutex);
+  core_.compare_version(expected);  // R49: before reaping
+  core_.reap();
+  report_ = {};
+  report_.plan = name;
+  report_.version_before = report_.version_after = core_.state.version();
+  report_.start_ns = now_ns();
+  return core_.state;
+}
+
+void PlanRun::accept(const Explanation& told) const {
+  if (!told.feasible) throw PlanError(fmt::format("plan '{}' is infeasible: {}", told.plan, told.reason));
+  check_streams(streams_, told.actions);
+}
+
+Explanation PlanRun::preflight(const Plan& plan, std::optional<std::uint64_t> expected) {
+  Explanation told = simulate(begin(plan.name, expected), plan, Detail::brief).explanation;
+  accept(told);
+  return told;
+}
+
+Explanation PlanRun::preflight(const std::string& name, std::span<const Action> list,
+                               std::optional<std::uint64_t> expected) {
+  Explanation told = simulate(begin(name, expected), name, list, Detail::brief).explanation;
+  accept(told);
+  return told;
+}
+
+void PlanRun::actions(Phase phase, std::span<const Action> list) {
+  StreamChoice choice;
+  choice.by_destination = &streams_;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    try {
+      report_.actions.push_back({phase, i, run_transition(core_, list[i], choice)});
+    } catch (...) {
+      fail(phase, i, list[i], std::nullopt);
+    }
+  }
+}
+
+Reservation PlanRun::reserve(std::size_t index, const ReservationSpec& spec) {
+  try {
+    Reservation token = core_.admit(spec);
+    report_.reservations.push_back(token.spec());
+    return token;
+  } catch (...) {
+    fail(Phase::reserve, index, std::nullopt, spec);
+  }
+}
+
+void PlanRun::finish() {
+  report_.end_ns = now_ns();
+  const std::lock_guard lock(core_.mutex);
+  report_.version_after = core_.state.version();
+}
+
+void PlanRun::fail(Phase phase, std::size_t index, std::optional<Action> action,
+                   std::optional<ReservationSpec> reservation) {
+  const std::exception_ptr cause = std::current_exception();
+  finish();
+  throw PlanExecutionError(phase, index, std::move(action), std::move(reservation), report_, cause);
+}
+
+}  // namespace fheres::residency

@@ -1,0 +1,66 @@
+#include <fheres/base/clock.hpp>
+#include <fheres/residency/snapshot.hpp>
+
+#include "core.hpp"
+
+namespace fheres::residency {
+namespace {
+
+LocationSnapshot look_at(const Core& core, const Account& account) {
+  LocationSnapshot seen;
+  seen.account = account;
+  for (const ValueRecord& record : core.state.records()) {
+    const Materialization* m = record.at(account.at);
+    if (m == nullptr) continue;
+    ++seen.materializations;
+    seen.protection.use += m->protection.use;
+    seen.protection.hold += m->protection.hold;
+    seen.protection.pending += m->protection.pending;
+  }
+  if (const auto& region = core.regions[account.at.index()]) {
+    seen.allocated = region->allocated();
+    seen.peak_allocated = region->peak_allocated();
+    seen.largest_free = region->largest_free();
+  }
+  return seen;
+}
+
+}  // namespace
+
+const LocationSnapshot* Snapshot::at(Location location) const {
+  for (const LocationSnapshot& l : locations)
+    if (l.account.at == location) return &l;
+  return nullptr;
+}
+
+Snapshot Core::snapshot() {
+  Snapshot seen;
+  {
+    const std::lock_guard lock(mutex);
+    check_open();
+    reap();
+    seen.manager = id;
+    seen.version = state.version();
+    seen.time_ns = now_ns();
+    const auto records = state.records();
+    seen.values.reserve(records.size());
+    for (std::size_t serial = 0; serial < records.size(); ++serial) {
+      const ValueRecord& record = records[serial];
+      ValueSnapshot& value = seen.values.emplace_back();
+      value.handle = state.handle(serial);
+      value.spec = record.spec;
+      value.source = record.source;
+      value.discarded = record.discarded;
+      for (const Materialization& m : record.materializations)
+        value.materializations.push_back(
+            {m.at, record.spec->logical_bytes, m.actual_bytes, record.spec->storage_bytes, m.protection});
+    }
+    for (const Account& account : state.accounts()) seen.locations.push_back(look_at(*this, account));
+    seen.reservations.assign(state.reservations().begin(), state.reservations().end());
+  }
+  // A device may take its time to answer, so it is asked without the mutex.
+  for (LocationSnapshot& l : seen.locations) l.device = observe(l.account.at);
+  return seen;
+}
+
+}  // namespace fheres::residency

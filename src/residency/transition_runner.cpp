@@ -1,0 +1,248 @@
+#include "transition_runner.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include <fmt/format.h>
+
+#include <fheres/base/check.hpp>
+#include <fheres/base/clock.hpp>
+
+namespace fheres::residency {
+namespace {
+
+using Work = Transition::Work;
+
+// The device whose stream makes the copy, if there is one.
+std::optional<Location> copy_device(std::optional<Location> source, std::optional<Location> destination) {
+  if (destination && destination->is_cuda()) return destination;
+  if (source && source->is_cuda()) return source;
+  return std::nullopt;
+}
+
+// One action on its way through storage.
+class Runner {
+ public:
+  Runner(Core& core, const StreamChoice& streams) : core_(core), streams_(streams) {}
+
+  TransitionReport run(const Action& action) {
+    TransitionReport report;
+    report.start_ns = now_ns();
+    begin(action);
+    report.device_before = core_.observe(device());
+    if (t_.work == Work::copy || t_.work == Work::load) {
+      try {
+        t_.work == Work::copy ? copy_from_replica() : load();
+      } catch (...) {
+        undo();
+        throw;
+      }
+    }
+    finish(report);
+    return report;
+  }
+
+ private:
+  std::optional<Location> device() const { return copy_device(t_.source, t_.destination); }
+
+  void begin(const Action& action) {
+    const std::lock_guard lock(core_.mutex);
+    core_.reap();
+    if (streams_.given != nullptr && *streams_.given) {
+      const auto resolved = core_.state.resolve(action);
+      if (const auto* refusal = std::get_if<Refusal>(&resolved)) raise(*refusal, core_.state);
+      check_stream(*streams_.given, std::get<Transition>(resolved));
+    }
+    const auto begun = core_.state.begin(action);
+    if (const auto* refusal = std::get_if<Refusal>(&begun)) raise(*refusal, core_.state);
+    t_ = std::get<Transition>(begun);
+    if (t_.charge != 0) core_.note_peak(*t_.destination);
+    if (t_.temporary != 0) core_.note_peak(*t_.source);
+  }
+
+  memory::Stream stream() {
+    if (streams_.given != nullptr && *streams_.given) return *streams_.given;
+    if (streams_.by_destination != nullptr) {
+      const auto found = streams_.by_destination->find(*t_.destination);
+      if (found != streams_.by_destination->end()) return found->second;
+    }
+    return core_.transfer_stream(*device());
+  }
+
+  Stored& stored() { return core_.stored[value_of(t_.action).serial]; }
+
+  void copy_from_replica() {
+    memory::Block* source = stored().find(*t_.source);
+    FHERES_CHECK(source != nullptr);
+    made_ = core_.region(*t_.destination)->allocate(source->bytes());
+    transfer(made_, *source);
+  }
+
+  void load() {
+    const auto spec = core_.state.record(value_of(t_.action)).spec;
+    const Location at = *t_.source;
+    const memory::Stream work = at.is_cuda() ? load_stream() : memory::Stream{};
+    LoadContext context(*spec, core_.region(at), work);
+    Loaded loaded = call(*stored().source, context);
+    if (work) core_.driver->synchronize(work);
+    check(loaded, *spec, at);
+    if (at == *t_.destination) {
+      made_ = std::move(loaded.block);
+      return;
+    }
+    temporary_ = std::move(loaded.block);
+    made_ = core_.region(*t_.destination)->allocate(temporary_.bytes());
+    transfer(made_, temporary_);
+  }
+
+  memory::Stream load_stream() {
+    return t_.destination == t_.source || !t_.destination->is_cuda() ? stream()
+                                                                     : core_.transfer_stream(*t_.source);
+  }
+
+  // R18: the manager is closed to everybody while the callback runs.
+  Loaded call(const Source& source, LoadContext& context) {
+    struct Loading {
+      explicit Loading(Core& c) : core(c) {
+        const std::lock_guard lock(core.mutex);
+        core.loading = true;
+        core.lock_is_free.notify_all();
+      }
+      ~Loading() {
+        const std::lock_guard lock(core.mutex);
+        core.loading = false;
+      }
+      Core& core;
+    } loading(core_);
+    return source(context);
+  }
+
+  // R17
+  static void check(const Loaded& loaded, const ValueSpec& spec, Location at) {
+    const auto refuse = [&](const std::string& what) {
+      throw MaterializationError(fmt::format("the source of '{}' made {}", spec.name, what));
+    };
+    if (!loaded.block) refuse("no block");
+    if (!loaded.type.empty() && loaded.type != spec.type)
+      refuse(fmt::format("a '{}', expected '{}'", loaded.type, spec.type));
+    if (loaded.block.at() != at)
+      refuse(fmt::format("a block at {}, expected {}", loaded.block.at().name(), at.name()));
+    if (loaded.block.bytes() < spec.logical_bytes || loaded.block.bytes() > spec.storage_bytes)
+      refuse(fmt::format("{} B, expected {} to {} B", loaded.block.bytes(), spec.logical_bytes,
+                         spec.storage_bytes));
+  }
+
+  void transfer(const memory::Block& destination, const memory::Block& source) {
+    if (source.bytes() == 0) return;
+    memory::Driver& driver = *core_.driver;
+    if (!device()) {
+      driver.copy_host(destination.extent(), source.extent());
+      return;
+    }
+    in_flight_ = stream();
+    driver.copy(in_flight_, destination.extent(), source.extent());
+    driver.synchronize(driver.record(in_flight_));  // R19: complete before it is installed
+    in_flight_ = {};
+  }
+
+  // R20
+  void undo() noexcept {
+    if (in_flight_) {
+      // The copy may still run: its storage must not be given to somebody else before it is over.
+      try {
+        core_.driver->synchronize(in_flight_);
+      } catch (...) {
+        if (made_) keep_forever(std::move(made_));
+        if (temporary_) keep_forever(std::move(temporary_));
+        core_.warn("a failed copy could not be waited for: its storage is kept until the process ends");
+      }
+    }
+    made_ = {};
+    temporary_ = {};
+    const std::lock_guard lock(core_.mutex);
+    core_.state.abort(t_);
+  }
+
+  void finish(TransitionReport& report) {
+    std::vector<memory::Block> freed;
+    {
+      const std::lock_guard lock(core_.mutex);
+      if (t_.destination) core_.note_peak(*t_.destination);
+      if (t_.source) core_.note_peak(*t_.source);
+      core_.state.commit(t_, made_.bytes());
+      Stored& mine = stored();
+      if (made_) mine.blocks.push_back({*t_.destination, std::move(made_)});
+      const bool all = std::holds_alternative<Discard>(t_.action);
+      std::erase_if(mine.blocks, [&](Placed& p) {
+        const bool goes = all || (t_.removes_source && p.at == *t_.source);
+        if (goes) freed.push_back(std::move(p.block));
+        return goes;
+      });
+      if (all) mine.source.reset();
+    }
+    freed.clear();
+    temporary_ = {};
+    report.action = t_.action;
+    report.work = t_.work;
+    report.no_op_reason = t_.no_op_reason;
+    report.source = t_.source;
+    report.destination = t_.destination;
+    report.bytes = t_.bytes;
+    report.device_after = core_.observe(device());
+    report.end_ns = now_ns();
+    const std::lock_guard lock(core_.mutex);
+    report.sequence = core_.transitions;
+    core_.record(report);
+  }
+
+  Core& core_;
+  const StreamChoice& streams_;
+  Transition t_;
+  memory::Block made_;
+  memory::Block temporary_;
+  memory::Stream in_flight_;  // a copy that is not known to be complete
+};
+
+}  // namespace
+
+TransitionReport run_transition(Core& core, const Action& action, const StreamChoice& streams) {
+  return Runner(core, streams).run(action);
+}
+
+void check_stream(const memory::Stream& stream, const Transition& t) {
+  if (!stream) return;
+  // A no-op at a host destination resolves no source, so any device may have been meant.
+  std::optional<Location> device = copy_device(t.source, t.destination);
+  const bool installs = std::holds_alternative<Ensure>(t.action) || std::holds_alternative<Move>(t.action);
+  if (installs && !device && t.work == Work::nothing) device = stream.device();
+  if (!installs || !device)
+    throw std::invalid_argument(
+        fmt::format("a stream of {} for a transition without a device copy", stream.device().name()));
+  if (*device != stream.device())
+    throw std::invalid_argument(
+        fmt::format("a stream of {} for a copy of {}", stream.device().name(), device->name()));
+}
+
+void check_streams(const TransferStreams& streams) {
+  for (const auto& [destination, stream] : streams) {
+    if (!stream)
+      throw std::invalid_argument(fmt::format("the transfer stream of {} is empty", destination.name()));
+    if (destination.is_cuda() && stream.device() != destination)
+      throw std::invalid_argument(
+          fmt::format("the transfer stream of {} is of {}", destination.name(), stream.device().name()));
+  }
+}
+
+void check_streams(const TransferStreams& streams, std::span<const ActionExplanation> actions) {
+  for (const ActionExplanation& a : actions) {
+    if (a.bytes == 0 || !a.source || !a.source->is_cuda() || !a.destination || !a.destination->is_host())
+      continue;
+    const auto found = streams.find(*a.destination);
+    if (found != streams.end() && found->second.device() != *a.source)
+      throw std::invalid_argument(fmt::format("the transfer stream of {} is of {}, but {}[{}] copies from {}",
+                                              a.destination->name(), found->second.device().name(),
+                                              name(a.phase), a.index, a.source->name()));
+  }
+}
+
+}  // namespace fheres::residency
