@@ -8,6 +8,7 @@
 
 #include <fheres/memory/cuda.hpp>
 
+#include "memory/copy_checks.hpp"
 #include "memory/cuda/check.hpp"
 
 namespace fheres::memory {
@@ -42,7 +43,8 @@ cudaStream_t stream_of(const Stream& stream) {
 
 cudaEvent_t event_of(const Event& event) {
   const auto* state = dynamic_cast<const CudaEvent*>(event.state());
-  if (state == nullptr) throw std::invalid_argument("expected an event of the cuda driver, got another");
+  if (state == nullptr)
+    throw std::invalid_argument("expected an event of the cuda driver, got another driver's");
   return state->event;
 }
 
@@ -50,30 +52,9 @@ bool between_devices(const Extent& destination, const Extent& source) {
   return destination.at.is_cuda() && source.at.is_cuda() && destination.at != source.at;
 }
 
-// What a queued copy may join: the stream's device at one end, or two devices.
-cudaMemcpyKind kind_of(const Stream& stream, const Extent& destination, const Extent& source) {
-  const bool touches = destination.at == stream.device() || source.at == stream.device();
-  if (!touches && !between_devices(destination, source)) {
-    throw std::invalid_argument(fmt::format("expected one end of the copy at {}, got {} to {}",
-                                            stream.device().name(), source.at.name(), destination.at.name()));
-  }
+cudaMemcpyKind kind_of(const Extent& destination, const Extent& source) {
   if (source.at.is_host()) return cudaMemcpyHostToDevice;
   return destination.at.is_host() ? cudaMemcpyDeviceToHost : cudaMemcpyDeviceToDevice;
-}
-
-void same_size(const Extent& destination, const Extent& source) {
-  if (destination.bytes != source.bytes) {
-    throw std::invalid_argument(fmt::format("expected both ends of a copy to have one size, got {} B to {} B",
-                                            source.bytes, destination.bytes));
-  }
-}
-
-void rows_fit(const Extent& extent, Bytes pitch, const Copy2D& shape, const char* end) {
-  const Bytes covered = shape.rows == 0 ? 0 : (shape.rows - 1) * pitch + shape.row_bytes;
-  if (pitch < shape.row_bytes || covered > extent.bytes) {
-    throw std::invalid_argument(fmt::format("{} of {} B does not cover {} rows of {} B with pitch {} B", end,
-                                            extent.bytes, shape.rows, shape.row_bytes, pitch));
-  }
 }
 
 // The pitched form of the runtime is the only one that names both devices.
@@ -241,41 +222,35 @@ void CudaDriver::synchronize_device(Location device) {
 }
 
 void CudaDriver::copy(const Stream& stream, const Extent& destination, const Extent& source) {
+  check_copy(stream, destination, source);
   const cudaStream_t native_stream = stream_of(stream);
-  same_size(destination, source);
-  const cudaMemcpyKind kind = kind_of(stream, destination, source);
   if (source.bytes == 0) return;
   const DeviceGuard guard(stream.device().device());
   if (between_devices(destination, source)) {
     FHERES_CUDA(cudaMemcpyPeerAsync(destination.data, destination.at.device(), source.data,
                                     source.at.device(), source.bytes, native_stream));
   } else {
-    FHERES_CUDA(cudaMemcpyAsync(destination.data, source.data, source.bytes, kind, native_stream));
+    FHERES_CUDA(cudaMemcpyAsync(destination.data, source.data, source.bytes, kind_of(destination, source),
+                                native_stream));
   }
 }
 
 void CudaDriver::copy_2d(const Stream& stream, const Extent& destination, const Extent& source,
                          const Copy2D& shape) {
+  check_copy_2d(stream, destination, source, shape);
   const cudaStream_t native_stream = stream_of(stream);
-  rows_fit(destination, shape.destination_pitch, shape, "the destination");
-  rows_fit(source, shape.source_pitch, shape, "the source");
-  const cudaMemcpyKind kind = kind_of(stream, destination, source);
   if (shape.rows == 0 || shape.row_bytes == 0) return;
   const DeviceGuard guard(stream.device().device());
   if (between_devices(destination, source)) {
     copy_rows_between(destination, source, shape, native_stream);
   } else {
     FHERES_CUDA(cudaMemcpy2DAsync(destination.data, shape.destination_pitch, source.data, shape.source_pitch,
-                                  shape.row_bytes, shape.rows, kind, native_stream));
+                                  shape.row_bytes, shape.rows, kind_of(destination, source), native_stream));
   }
 }
 
 void CudaDriver::copy_host(const Extent& destination, const Extent& source) {
-  same_size(destination, source);
-  if (!destination.at.is_host() || !source.at.is_host()) {
-    throw std::invalid_argument(
-        fmt::format("expected two host locations, got {} to {}", source.at.name(), destination.at.name()));
-  }
+  check_copy_host(destination, source);
   if (source.bytes != 0) std::memcpy(destination.data, source.data, source.bytes);
 }
 
