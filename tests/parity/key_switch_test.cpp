@@ -1,0 +1,106 @@
+#include <fheres/ring/automorphism.hpp>
+
+#include "parity/rig.hpp"
+
+using namespace fheres;
+using namespace fheres::test;
+
+namespace {
+
+// One polynomial to switch, at l limbs: read through an automorphism, as a product not yet formed, or plainly.
+struct Case {
+  Case(Rig& its_rig, int its_limbs, int kind)
+      : rig(its_rig),
+        limbs(its_limbs),
+        digits(its_rig.basis->digits(its_limbs)),
+        values(its_rig, its_rig.k(), its_limbs, 1, 1),
+        factor(its_rig, its_rig.k(), its_limbs, 1) {
+    values.randomized();
+    factor.randomized();
+    host.values = values.host;
+    device.values = values.device;
+    if (kind == 1) {
+      host.automorphism.exponent =
+          ring::rotation_exponent(static_cast<std::int64_t>(rig.random() % 1000), rig.basis->log_n());
+      device.automorphism = host.automorphism;
+    } else if (kind == 2) {
+      host.factor = factor.host;
+      device.factor = factor.device;
+    }
+  }
+  Rig& rig;
+  int limbs, digits;
+  TwinPoly values, factor;
+  ring::Source host, device;
+};
+
+// Digits where they belong in an extended tile over P and all Q limbs of the case.
+ring::Digits on_diagonal(const Rig& rig, const ring::View& tile, int limbs) {
+  return {tile.at(rig.k(), 0), limbs, tile.limb_stride, tile.polynomial_stride};
+}
+
+void check_pipeline(Rig& rig, int limbs, int kind) {
+  CAPTURE(limbs);
+  CAPTURE(kind);
+  Case c(rig, limbs, kind);
+  const int key_digits = rig.basis->digits(rig.q_limbs());
+  TwinPoly key(rig, 0, rig.k() + rig.q_limbs(), 2 * key_digits);
+  key.randomized();
+
+  TwinPoly tile(rig, 0, rig.k() + limbs, c.digits);
+  rig.cpu->decompose(c.host, on_diagonal(rig, tile.host, limbs), {});
+  rig.cuda->decompose(c.device, on_diagonal(rig, tile.device, limbs), rig.stream);
+  CHECK(tile.same());
+  rig.cpu->mod_up(on_diagonal(rig, tile.host, limbs), tile.host, {});
+  rig.cuda->mod_up(on_diagonal(rig, tile.device, limbs), tile.device, rig.stream);
+  CHECK(tile.same());
+
+  TwinPoly out(rig, 0, rig.k() + limbs, 2, 1);
+  rig.cpu->key_product(tile.host, c.host, key.host.data, key_digits, out.host, {});
+  rig.cuda->key_product(tile.device, c.device, key.device.data, key_digits, out.device, rig.stream);
+  CHECK(out.same());
+  CHECK(tile.same());
+  CHECK(c.values.same());
+}
+
+}  // namespace
+
+TEST_CASE("parity: decompose, extend and multiply by a key, at every number of limbs") {
+  for_every_shape([](Rig& rig) {
+    for (int limbs = 1; limbs <= rig.q_limbs(); ++limbs) check_pipeline(rig, limbs, limbs % 3);
+  });
+}
+
+TEST_CASE("parity: every kind of source") {
+  for_every_shape([](Rig& rig) {
+    for (int kind : {0, 1, 2}) check_pipeline(rig, rig.q_limbs(), kind);
+  });
+}
+
+TEST_CASE("parity: groups of output limbs, with the digits standing elsewhere") {
+  for_every_shape([](Rig& rig) {
+    const int limbs = rig.q_limbs();
+    Case c(rig, limbs, 1);
+    TwinPoly digits(rig, rig.k(), limbs, 1);
+    const ring::Digits host_digits{digits.host.data, limbs, rig.n(), 0};
+    const ring::Digits device_digits{digits.device.data, limbs, rig.n(), 0};
+    rig.cpu->decompose(c.host, host_digits, {});
+    rig.cuda->decompose(c.device, device_digits, rig.stream);
+    CHECK(digits.same());
+    const int key_digits = c.digits + 1;
+    TwinPoly key(rig, 0, rig.k() + limbs, 2 * key_digits);
+    key.randomized();
+    for (int first = 0; first < rig.k() + limbs; first += 2) {
+      const int count = std::min(2, rig.k() + limbs - first);
+      CAPTURE(first);
+      TwinPoly tile(rig, first, count, c.digits), out(rig, first, count, 2);
+      rig.cpu->mod_up(host_digits, tile.host, {});
+      rig.cuda->mod_up(device_digits, tile.device, rig.stream);
+      CHECK(tile.same());
+      rig.cpu->switch_group(host_digits, c.host, key.host.data, key_digits, tile.host, out.host, {});
+      rig.cuda->switch_group(device_digits, c.device, key.device.data, key_digits, tile.device, out.device,
+                             rig.stream);
+      CHECK(out.same());
+    }
+  });
+}
