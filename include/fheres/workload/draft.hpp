@@ -107,6 +107,7 @@ struct RequestDraft {
 struct RequestSetDraft {
   Metadata metadata;
   WorldDraft world;
+  std::optional<World> checked_world;  // of another document; then `world` is not looked at
   std::vector<RequestDraft> requests;
 };
 

@@ -1,0 +1,101 @@
+#include <fmt/format.h>
+
+#include <fheres/workload/check.hpp>
+
+#include "names.hpp"
+#include "references.hpp"
+#include "world.hpp"
+
+namespace fheres::workload {
+namespace {
+
+class ProgramChecker {
+ public:
+  explicit ProgramChecker(const ProgramDraft& draft)
+      : draft_(draft),
+        check_(check_world(draft.world, problems_)),
+        references_(check_.world, check_.names, problems_) {}
+
+  CheckedProgram run() {
+    std::vector<Name> names;
+    std::vector<std::string> texts;
+    for (const ProgramStageDraft& stage : draft_.stages) {
+      names.push_back(stage.name);
+      texts.push_back(stage.name.text);
+    }
+    check_unique(names, "stage", problems_);
+    references_.set_stages(std::move(texts));
+    stages_.resize(draft_.stages.size());
+    for (std::size_t s = 0; s < stages_.size(); ++s) declare(s);
+    for (std::size_t s = 0; s < stages_.size(); ++s) resolve(s);
+    if (!problems_.empty()) return {std::nullopt, problems_.take()};
+    return {Program{draft_.metadata, draft_.workload, std::move(check_.world), std::move(stages_)}, {}};
+  }
+
+ private:
+  void declare(std::size_t s) {
+    const ProgramStageDraft& draft = draft_.stages[s];
+    std::vector<Bytes> taken(draft.reserve.size());
+    for (const ProducedDraft& produced : draft.produce) {
+      Value value;
+      value.name = produced.name;
+      value.spec = make_bytes_spec(produced.name.text, produced.bytes, residency::ReplicaMode::replicable);
+      value.produced_by = s;
+      const ValueIndex index = check_.world.values.size();
+      const Bytes charge = value.spec.storage_bytes;
+      check_.names.define(produced.name, {produced.name.place, index, s, {}}, problems_);
+      check_.world.values.push_back(std::move(value));
+      const auto from = reservation(draft, produced);
+      if (!from) continue;
+      taken[*from] = checked_add(taken[*from], charge);
+      stages_[s].produce.push_back({index, produced.at, *from, produced.name.place});
+      const Bytes room = round_up_to_granule(draft.reserve[*from].spec.bytes);
+      if (taken[*from] > room) {
+        problems_.add(
+            "FHR0501", produced.from.place,
+            fmt::format("reservation `{}` has {}, and what is produced from it takes {}", produced.from.text,
+                        format_exact_bytes(room), format_exact_bytes(taken[*from])));
+      }
+    }
+  }
+
+  std::optional<std::size_t> reservation(const ProgramStageDraft& draft, const ProducedDraft& produced) {
+    std::vector<std::string> labels;
+    for (std::size_t i = 0; i < draft.reserve.size(); ++i) {
+      const residency::ReservationSpec& spec = draft.reserve[i].spec;
+      if (spec.label == produced.from.text && spec.at == produced.at) return i;
+      labels.push_back(spec.label);
+    }
+    const std::string near = closest(produced.from.text, labels);
+    problems_.add(
+        "FHR0501", produced.from.place,
+        fmt::format("no reservation at {} is labelled `{}`", produced.at.name(), produced.from.text),
+        near.empty() ? "" : fmt::format("did you mean `{}`?", near));
+    return std::nullopt;
+  }
+
+  void resolve(std::size_t s) {
+    const ProgramStageDraft& draft = draft_.stages[s];
+    ProgramStage& stage = stages_[s];
+    stage.name = draft.name;
+    stage.reserve = draft.reserve;
+    stage.reclaim = references_.actions(draft.reclaim, {s, false});
+    stage.enter = references_.actions(draft.enter, {s, false});
+    stage.exit = references_.actions(draft.exit, {s, true});
+    for (const Name& name : draft.release) {
+      if (const auto value = references_.release(name, s)) stage.release.push_back(*value);
+    }
+  }
+
+  const ProgramDraft& draft_;
+  Problems problems_;
+  WorldCheck check_;
+  References references_;
+  std::vector<ProgramStage> stages_;
+};
+
+}  // namespace
+
+CheckedProgram check(const ProgramDraft& draft) { return ProgramChecker(draft).run(); }
+
+}  // namespace fheres::workload

@@ -1,0 +1,293 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <fheres/workload/check.hpp>
+
+#include "inference.hpp"
+#include "names.hpp"
+#include "references.hpp"
+#include "world.hpp"
+
+namespace fheres::workload {
+namespace {
+
+using scheme::KeyUse;
+using scheme::Operation;
+
+class WorkloadChecker {
+ public:
+  explicit WorkloadChecker(const WorkloadDraft& draft)
+      : draft_(draft),
+        check_(check_world(draft.world, problems_)),
+        references_(check_.world, check_.names, problems_) {
+    stages_.resize(draft.stages.size());
+  }
+
+  CheckedWorkload run() {
+    std::vector<Name> names;
+    std::vector<std::string> texts;
+    for (const StageDraft& stage : draft_.stages) {
+      names.push_back(stage.name);
+      texts.push_back(stage.name.text);
+    }
+    check_unique(names, "stage", problems_);
+    references_.set_stages(std::move(texts));
+    for (std::size_t s = 0; s < stages_.size(); ++s) declare(s);
+    for (std::size_t s = 0; s < stages_.size(); ++s) resolve(s);
+    if (check_.world.parameters) {
+      const std::vector<bool> complete = infer_types(check_, stages_, problems_);
+      for (std::size_t s = 0; s < stages_.size(); ++s) {
+        if (complete[s]) lay_out_stage(s);
+      }
+    }
+    if (!problems_.empty()) return {std::nullopt, problems_.take()};
+    return {
+        Workload{draft_.metadata, std::move(check_.world), std::move(stages_), draft_.checks, draft_.seed},
+        {}};
+  }
+
+ private:
+  /// Names first: so a use before the definition is told from a misspelling.
+  void declare(std::size_t s) {
+    const StageDraft& draft = draft_.stages[s];
+    for (std::size_t o = 0; o < draft.body.size(); ++o) {
+      const Name& result = draft.body[o].result;
+      check_.names.define(result, {result.place, {}, s, o}, problems_);
+    }
+    for (const Name& output : draft.outputs) {
+      const Definition* found = check_.names.look_up(output.text);
+      if (!found || found->stage != s || !found->operation) {
+        std::vector<std::string> results;
+        for (const OperationDraft& operation : draft.body) results.push_back(operation.result.text);
+        const std::string near = closest(output.text, results);
+        problems_.add("FHR0407", output.place,
+                      fmt::format("`{}` is no result of this stage's body", output.text),
+                      near.empty() ? "" : fmt::format("did you mean `{}`?", near));
+        continue;
+      }
+      if (found->value) {
+        problems_.add("FHR0302", output.place, fmt::format("output `{}` is listed twice", output.text));
+        continue;
+      }
+      const ValueIndex index = check_.world.values.size();
+      check_.names.at(output.text).value = index;
+      Value value;
+      value.name = output;
+      value.spec.name = output.text;
+      value.produced_by = s;
+      check_.world.values.push_back(std::move(value));
+      stages_[s].outputs.push_back({*found->operation, index, output.place});
+    }
+  }
+
+  void resolve(std::size_t s) {
+    const StageDraft& draft = draft_.stages[s];
+    Stage& stage = stages_[s];
+    stage.name = draft.name;
+    stage.at = draft.at;
+    if (draft.body.empty() && draft.require.empty() && !draft.plan) {
+      problems_.add(
+          "FHR0405", draft.name.place,
+          fmt::format("stage `{}` does nothing, expected `body`, `require` or `plan`", draft.name.text));
+    }
+    if (!draft.body.empty() && !draft.at) {
+      problems_.add("FHR0408", draft.name.place,
+                    fmt::format("stage `{}` has a body, and no `at` where it runs", draft.name.text));
+    }
+    for (std::size_t o = 0; o < draft.body.size(); ++o) stage.body.push_back(resolve_operation(s, o));
+    for (std::size_t i = 0; i < stage.outputs.size(); ++i) stage.body[stage.outputs[i].result].output = i;
+    collect_inputs(stage);
+    references_.requirements(draft.require, {s, false}, stage.require);
+    if (draft.plan) {
+      stage.plan = ManualPlan{references_.actions(draft.plan->reclaim, {s, false}),
+                              references_.actions(draft.plan->enter, {s, false}),
+                              references_.actions(draft.plan->exit, {s, true}), draft.plan->place};
+    }
+    for (const Name& name : draft.release) {
+      if (const auto value = references_.release(name, s)) stage.release.push_back(*value);
+    }
+  }
+
+  /// Without operands where anything about them was wrong.
+  BodyOperation resolve_operation(std::size_t s, std::size_t o) {
+    const OperationDraft& draft = draft_.stages[s].body[o];
+    BodyOperation result;
+    result.result = draft.result;
+    result.place = draft.operation.place;
+    const auto operation = scheme::operation_named(draft.operation.text);
+    if (!operation) {
+      const std::string near = closest(draft.operation.text, operation_names());
+      problems_.add("FHR0401", draft.operation.place,
+                    fmt::format("there is no operation `{}`", draft.operation.text),
+                    near.empty() ? "" : fmt::format("did you mean `{}`?", near));
+      return result;
+    }
+    result.operation = *operation;
+    bool good = true;
+    std::vector<Operand> operands;
+    if (static_cast<int>(draft.operands.size()) != scheme::operand_count(*operation)) {
+      problems_.add(
+          "FHR0402", draft.operation.place,
+          fmt::format("`{}` has {} operand{}, expected {}", draft.operation.text, draft.operands.size(),
+                      draft.operands.size() == 1 ? "" : "s", scheme::operand_count(*operation)));
+      good = false;
+    }
+    for (std::size_t i = 0; i < draft.operands.size(); ++i) {
+      const auto operand = references_.operand(draft.operands[i], s, o);
+      const bool plain = i == 1 && scheme::takes_plaintext(*operation);
+      if (!operand ||
+          !is_kind(*operand, plain ? ValueKind::plaintext : ValueKind::ciphertext, draft.operands[i])) {
+        good = false;
+      } else {
+        operands.push_back(*operand);
+      }
+    }
+    if (!resolve_key(s, o, *operation, result)) good = false;
+    if (good) result.operands = std::move(operands);
+    return result;
+  }
+
+  static std::vector<std::string> operation_names() {
+    std::vector<std::string> names;
+    for (int i = 0; i <= static_cast<int>(Operation::conjugate); ++i) {
+      names.emplace_back(scheme::name(static_cast<Operation>(i)));
+    }
+    return names;
+  }
+
+  bool is_kind(const Operand& operand, ValueKind expected, const Name& name) {
+    ValueKind actual = ValueKind::ciphertext;  // of every result
+    if (operand.from == Operand::From::value && operand.index < check_.drafts.size()) {
+      actual = check_.drafts[operand.index].kind;
+    }
+    if (actual == expected) return true;
+    problems_.add("FHR0303", name.place,
+                  fmt::format("`{}` is a {}, expected a {}", name.text, noun(actual), noun(expected)));
+    return false;
+  }
+
+  bool resolve_key(std::size_t s, std::size_t o, Operation operation, BodyOperation& result) {
+    const OperationDraft& draft = draft_.stages[s].body[o];
+    const KeyUse use = scheme::key_use(operation);
+    const ValueKind kind = operation == Operation::rotate      ? ValueKind::rotation_key
+                           : operation == Operation::conjugate ? ValueKind::conjugation_key
+                                                               : ValueKind::relinearization_key;
+    if (use == KeyUse::none) {
+      if (!draft.key) return true;
+      problems_.add("FHR0403", draft.key->place, fmt::format("`{}` takes no key", draft.operation.text));
+      return false;
+    }
+    if (!draft.key) return use == KeyUse::optional || find_key(draft, kind, result);
+    const auto key = references_.operand(*draft.key, s, o);
+    if (!key || !is_kind(*key, kind, *draft.key)) return false;
+    result.key = key;
+    if (!draft.steps || !check_.world.parameters) return true;
+    const std::int64_t has = check_.drafts[key->index].steps;
+    if (same_steps(has, *draft.steps)) return true;
+    problems_.add(
+        "FHR0403", draft.steps_place,
+        fmt::format("the rotation is by {} and key `{}` is for {}", *draft.steps, draft.key->text, has));
+    return false;
+  }
+
+  bool same_steps(std::int64_t a, std::int64_t b) const {
+    if (!check_.world.parameters) return a == b;
+    return (a - b) % static_cast<std::int64_t>(check_.world.parameters->slots()) == 0;
+  }
+
+  /// A key that is not named: of a rotation by steps, the declared key for them.
+  bool find_key(const OperationDraft& draft, ValueKind kind, BodyOperation& result) {
+    std::string other;
+    for (ValueIndex i = 0; i < check_.drafts.size(); ++i) {
+      const ValueDraft& value = check_.drafts[i];
+      if (value.kind != kind) continue;
+      if (draft.steps && same_steps(value.steps, *draft.steps)) {
+        result.key = Operand{Operand::From::value, i, draft.steps_place};
+        return true;
+      }
+      if (other.empty()) other = value.name.text;
+    }
+    if (draft.steps) {
+      problems_.add(
+          "FHR0403", draft.steps_place,
+          fmt::format("no rotation key for {} steps is among the values", *draft.steps),
+          fmt::format("declare one: `{{rotation_key: {{steps: {}}}, at: pageable-host}}`", *draft.steps));
+    } else {
+      problems_.add("FHR0403", draft.operation.place,
+                    fmt::format("`{}` needs a {}, and none is given", draft.operation.text, noun(kind)),
+                    other.empty()
+                        ? fmt::format("declare a {} under `values` and name it with `key:`", noun(kind))
+                        : fmt::format("`key: {}` would be one", other));
+    }
+    return false;
+  }
+
+  void collect_inputs(Stage& stage) {
+    if (!stage.at) return;
+    const auto add = [&](const Operand& operand) {
+      if (operand.from != Operand::From::value) return;
+      for (const Requirement& known : stage.require) {
+        if (known.value == operand.index) return;
+      }
+      stage.require.push_back({operand.index, *stage.at, operand.place});
+    };
+    for (const BodyOperation& operation : stage.body) {
+      for (const Operand& operand : operation.operands) add(operand);
+      if (operation.key) add(*operation.key);
+    }
+    stage.input_count = stage.require.size();
+  }
+
+  void lay_out_stage(std::size_t s) {
+    const StageDraft& draft = draft_.stages[s];
+    Stage& stage = stages_[s];
+    std::vector<LayoutStep> steps;
+    for (const BodyOperation& operation : stage.body) {
+      LayoutStep step;
+      step.result_bytes = scheme::bytes_of(*check_.world.parameters, operation.type);
+      step.scratch_bytes = operation.scratch_bytes;
+      step.output = operation.output;
+      for (const Operand& operand : operation.operands) {
+        if (operand.from == Operand::From::result) step.reads.push_back(operand.index);
+      }
+      steps.push_back(std::move(step));
+    }
+    stage.layout = lay_out(steps, stage.outputs.size());
+    const auto& list = draft.plan && draft.plan->reserve ? draft.plan->reserve : draft.reserve;
+    stage.automatic_reserve = !list.has_value();
+    if (list) {
+      stage.reserve = *list;
+      fit_into_list(s);
+    } else if (stage.at) {
+      for (auto& spec : automatic_reservations(stage.layout, *stage.at)) {
+        stage.reserve.push_back({std::move(spec), draft.name.place});
+      }
+    }
+  }
+
+  void fit_into_list(std::size_t s) {
+    const StageDraft& draft = draft_.stages[s];
+    Stage& stage = stages_[s];
+    if (stage.body.empty() || !stage.at) return;
+    std::vector<residency::ReservationSpec> specs;
+    for (const Reservation& reservation : stage.reserve) specs.push_back(reservation.spec);
+    const Place& place = draft.reserve_place.known() ? draft.reserve_place : draft.name.place;
+    for (std::string& problem : assign_reservations(stage.layout, specs, *stage.at)) {
+      problems_.add("FHR0406", place, std::move(problem),
+                    "`reserve: auto` takes exactly what the body needs");
+    }
+  }
+
+  const WorkloadDraft& draft_;
+  Problems problems_;
+  WorldCheck check_;
+  References references_;
+  std::vector<Stage> stages_;
+};
+
+}  // namespace
+
+CheckedWorkload check(const WorkloadDraft& draft) { return WorkloadChecker(draft).run(); }
+
+}  // namespace fheres::workload

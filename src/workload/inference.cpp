@@ -1,0 +1,131 @@
+#include "inference.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+
+namespace fheres::workload {
+namespace {
+
+using scheme::Operation;
+using scheme::ValueType;
+
+class Inference {
+ public:
+  Inference(WorldCheck& check, std::vector<Stage>& stages, Problems& problems)
+      : check_(check), parameters_(*check.world.parameters), stages_(stages), problems_(problems) {}
+
+  std::vector<bool> run() {
+    find_levels();
+    std::vector<bool> complete(stages_.size(), true);
+    for (std::size_t s = 0; s < stages_.size(); ++s) {
+      results_.assign(stages_[s].body.size(), std::nullopt);
+      for (std::size_t o = 0; o < stages_[s].body.size(); ++o) {
+        results_[o] = type_of_result(stages_[s].body[o]);
+        if (!results_[o]) complete[s] = false;
+      }
+      for (const Output& output : stages_[s].outputs) {
+        if (const auto& type = results_[output.result]) {
+          set_type(parameters_, *type, check_.world.values[output.value]);
+        }
+      }
+    }
+    settle_types(check_);
+    return complete;
+  }
+
+ private:
+  /// Levels do not depend on scales, so one pass along the stages finds where each plaintext and key is used first.
+  void find_levels() {
+    std::map<ValueIndex, int> outputs;
+    for (const Stage& stage : stages_) {
+      std::vector<int> results(stage.body.size());
+      const auto level_of = [&](const Operand& operand) {
+        if (operand.from == Operand::From::result) return results[operand.index];
+        if (const auto& type = check_.world.values[operand.index].type) return type->level;
+        const auto output = outputs.find(operand.index);
+        return output == outputs.end() ? 0 : output->second;
+      };
+      for (std::size_t o = 0; o < stage.body.size(); ++o) {
+        const BodyOperation& operation = stage.body[o];
+        if (operation.operands.empty()) continue;
+        const int level = level_of(operation.operands[0]);
+        if (scheme::takes_plaintext(operation.operation)) use_at(operation.operands[1], level);
+        if (operation.key) use_at(*operation.key, level);
+        const bool down =
+            operation.operation == Operation::rescale || operation.operation == Operation::mod_switch;
+        results[o] = std::min(level + (down ? 1 : 0), parameters_.max_level());
+      }
+      for (const Output& output : stage.outputs) outputs[output.value] = results[output.result];
+    }
+  }
+
+  void use_at(const Operand& operand, int level) {
+    if (operand.from != Operand::From::value) return;
+    const auto [found, inserted] = freshest_.emplace(operand.index, level);
+    if (!inserted) found->second = std::min(found->second, level);
+  }
+
+  /// The type of an operand, settling a plaintext or key that is used for the first time. `user` is the ciphertext that
+  /// a plaintext is combined with.
+  const ValueType* type_of(const Operand& operand, const ValueType* user) {
+    if (operand.from == Operand::From::result) {
+      const auto& type = results_[operand.index];
+      return type ? &*type : nullptr;
+    }
+    Value& value = check_.world.values[operand.index];
+    if (!value.type && operand.index < check_.drafts.size()) settle(operand.index, user);
+    return value.type ? &*value.type : nullptr;
+  }
+
+  void settle(ValueIndex index, const ValueType* user) {
+    const ValueDraft& draft = check_.drafts[index];
+    if (!has_type(parameters_, draft)) return;
+    const auto freshest = freshest_.find(index);
+    const int automatic = freshest == freshest_.end() ? 0 : freshest->second;
+    const int level = std::clamp(draft.level.value_or(automatic), 0, parameters_.max_level());
+    std::optional<scheme::Scale> scale;
+    if (draft.for_addition && user) scale = user->scale;
+    set_type(parameters_, type_at(parameters_, draft, level, scale), check_.world.values[index]);
+  }
+
+  std::optional<ValueType> type_of_result(BodyOperation& operation) {
+    if (operation.operands.empty()) return std::nullopt;
+    std::vector<ValueType> operands;
+    for (const Operand& operand : operation.operands) {
+      const ValueType* type = type_of(operand, operands.empty() ? nullptr : &operands.front());
+      if (!type) return std::nullopt;
+      operands.push_back(*type);
+    }
+    const ValueType* key = nullptr;
+    if (operation.key) {
+      key = type_of(*operation.key, nullptr);
+      if (!key) return std::nullopt;
+    }
+    try {
+      const scheme::Signature signature = scheme::infer(parameters_, operation.operation, operands, key);
+      operation.type = signature.result;
+      operation.scratch_bytes = signature.workspace;
+      return operation.type;
+    } catch (const scheme::StateError& error) {
+      problems_.add("FHR0404", operation.place, error.what());
+      return std::nullopt;
+    }
+  }
+
+  WorldCheck& check_;
+  const scheme::Parameters& parameters_;
+  std::vector<Stage>& stages_;
+  Problems& problems_;
+  std::map<ValueIndex, int> freshest_;
+  std::vector<std::optional<ValueType>> results_;  // of the stage at hand
+};
+
+}  // namespace
+
+std::vector<bool> infer_types(WorldCheck& check, std::vector<Stage>& stages, Problems& problems) {
+  return Inference(check, stages, problems).run();
+}
+
+}  // namespace fheres::workload

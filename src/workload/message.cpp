@@ -1,0 +1,86 @@
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include <fmt/format.h>
+
+#include <fheres/workload/message.hpp>
+
+namespace fheres::workload {
+namespace {
+
+/// SplitMix64 (Steele, Lea and Flood, 2014): one step. The i-th number of a seed needs no state.
+std::uint64_t mixed(std::uint64_t x) {
+  x += 0x9e3779b97f4a7c15ull;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+  return x ^ (x >> 31);
+}
+
+double unit_interval(std::uint64_t seed, std::uint64_t i) {
+  return std::ldexp(static_cast<double>(mixed(mixed(seed) + i) >> 11), -53);
+}
+
+double slot(const ConstantMessage& m, std::uint64_t, std::uint64_t) { return m.value; }
+double slot(const SineMessage& m, std::uint64_t i, std::uint64_t) {
+  return m.amplitude * std::sin(m.step * static_cast<double>(i) + m.phase);
+}
+double slot(const RampMessage& m, std::uint64_t i, std::uint64_t slots) {
+  if (slots < 2) return m.from;
+  return m.from + (m.to - m.from) * (static_cast<double>(i) / static_cast<double>(slots - 1));
+}
+double slot(const ListMessage& m, std::uint64_t i, std::uint64_t) {
+  return i < m.values.size() ? m.values[i] : 0.0;
+}
+double slot(const RandomMessage& m, std::uint64_t i, std::uint64_t) {
+  return m.low + (m.high - m.low) * unit_interval(m.seed, i);
+}
+
+struct Magnitude {
+  double operator()(const ConstantMessage& m) const { return std::abs(m.value); }
+  double operator()(const SineMessage& m) const { return std::abs(m.amplitude); }
+  double operator()(const RampMessage& m) const { return std::max(std::abs(m.from), std::abs(m.to)); }
+  double operator()(const ListMessage& m) const {
+    double largest = 0;
+    for (const double value : m.values) largest = std::max(largest, std::abs(value));
+    return largest;
+  }
+  double operator()(const RandomMessage& m) const { return std::max(std::abs(m.low), std::abs(m.high)); }
+};
+
+struct Describe {
+  std::string operator()(const ConstantMessage& m) const { return fmt::format("constant({})", m.value); }
+  std::string operator()(const SineMessage& m) const {
+    return fmt::format("sine(amplitude {}, step {}, phase {})", m.amplitude, m.step, m.phase);
+  }
+  std::string operator()(const RampMessage& m) const {
+    return fmt::format("ramp(from {}, to {})", m.from, m.to);
+  }
+  std::string operator()(const ListMessage& m) const {
+    return fmt::format("list({} numbers)", m.values.size());
+  }
+  std::string operator()(const RandomMessage& m) const {
+    return fmt::format("random(seed {}, low {}, high {})", m.seed, m.low, m.high);
+  }
+};
+
+}  // namespace
+
+std::vector<double> slots_of(const Message& message, std::uint64_t slots) {
+  if (const auto* list = std::get_if<ListMessage>(&message); list && list->values.size() > slots) {
+    throw std::invalid_argument(
+        fmt::format("the list has {} numbers, and there are {} slots", list->values.size(), slots));
+  }
+  std::vector<double> result(slots);
+  std::visit(
+      [&](const auto& m) {
+        for (std::uint64_t i = 0; i < slots; ++i) result[i] = slot(m, i, slots);
+      },
+      message);
+  return result;
+}
+
+double magnitude(const Message& message) { return std::visit(Magnitude{}, message); }
+std::string describe(const Message& message) { return std::visit(Describe{}, message); }
+
+}  // namespace fheres::workload

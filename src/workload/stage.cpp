@@ -1,0 +1,34 @@
+#include <fheres/base/check.hpp>
+#include <fheres/workload/program.hpp>
+#include <fheres/workload/stage.hpp>
+
+namespace fheres::workload {
+
+residency::Action bind(const NamedAction& action, residency::HandleId handle) {
+  switch (action.verb) {
+    case NamedAction::Verb::ensure:
+      return residency::Ensure{handle, action.at, action.from};
+    case NamedAction::Verb::move:
+      return residency::Move{handle, action.at, action.from};
+    case NamedAction::Verb::drop:
+      return residency::Drop{handle, action.at};
+  }
+  FHERES_CHECK(false);
+}
+
+residency::Plan bind(const ProgramStage& stage, std::span<const residency::HandleId> handles) {
+  const auto bind_all = [&](const std::vector<NamedAction>& actions) {
+    std::vector<residency::Action> bound;
+    for (const NamedAction& action : actions) bound.push_back(bind(action, handles[action.value]));
+    return bound;
+  };
+  residency::Plan plan;
+  plan.name = stage.name.text;
+  plan.reclaim = bind_all(stage.reclaim);
+  for (const Reservation& reservation : stage.reserve) plan.reservations.push_back(reservation.spec);
+  plan.enter = bind_all(stage.enter);
+  plan.exit = bind_all(stage.exit);
+  return plan;
+}
+
+}  // namespace fheres::workload
