@@ -1,0 +1,87 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include <fheres/ckks/ciphertext.hpp>
+#include <fheres/ckks/context.hpp>
+#include <fheres/ckks/keys.hpp>
+#include <fheres/ckks/plaintext.hpp>
+#include <fheres/memory/stream.hpp>
+#include <fheres/scheme/operation.hpp>
+
+namespace fheres::ckks {
+
+/// Scratch storage of an operation, on the device, aligned to kGranule. Contents do not matter before or after.
+using Workspace = std::span<std::byte>;
+
+/// The operands of one operation, for callers that learn the operation at run time. Order as in scheme/operation.
+struct Operands {
+  std::span<const CiphertextView> ciphertexts;
+  const PlaintextView* plaintext = nullptr;
+  const KeyView* key = nullptr;
+};
+
+/// Arithmetic on ciphertexts that somebody else stores, on the context's device.
+///
+/// Every operation: checks types through scheme::infer and throws StateError with both figures before anything is
+/// queued; queues its work on `stream` (an empty stream on the cpu back end: complete on return); allocates nothing.
+/// `out` has exactly the type that infer gives, and is written whole. Workspace has at least infer's bytes, and that
+/// many are used exactly. `out` may be an input itself for add, sub, negate, add_plain, sub_plain and
+/// multiply_plain; elsewhere it overlaps no input, and workspace overlaps nothing.
+/// Results are bit-identical on every back end and for every group size. Thread safe.
+class Evaluator {
+ public:
+  /// `group`: how many output limbs a key switch works on at a time, 0 for all at once: less workspace, a little
+  /// slower (scheme::key_switch_workspace).
+  explicit Evaluator(Context context, int group = 0);
+
+  const Context& context() const { return context_; }
+  int group() const { return group_; }
+
+  using Stream = memory::Stream;
+  void add(const CiphertextView& a, const CiphertextView& b, const CiphertextRef& out,
+           const Stream& stream) const;
+  void sub(const CiphertextView& a, const CiphertextView& b, const CiphertextRef& out,
+           const Stream& stream) const;
+  void negate(const CiphertextView& a, const CiphertextRef& out, const Stream& stream) const;
+  /// A plaintext of an earlier level serves too: its first limbs are read.
+  void add_plain(const CiphertextView& a, const PlaintextView& b, const CiphertextRef& out,
+                 const Stream& stream) const;
+  void sub_plain(const CiphertextView& a, const PlaintextView& b, const CiphertextRef& out,
+                 const Stream& stream) const;
+  void multiply_plain(const CiphertextView& a, const PlaintextView& b, const CiphertextRef& out,
+                      const Stream& stream) const;
+  /// Three components.
+  void multiply(const CiphertextView& a, const CiphertextView& b, const CiphertextRef& out,
+                const Stream& stream) const;
+  void square(const CiphertextView& a, const CiphertextRef& out, const Stream& stream) const;
+  /// Two components: multiplied and relinearized without a third ever being stored.
+  void multiply(const CiphertextView& a, const CiphertextView& b, const KeyView& key,
+                const CiphertextRef& out, Workspace workspace, const Stream& stream) const;
+  void square(const CiphertextView& a, const KeyView& key, const CiphertextRef& out, Workspace workspace,
+              const Stream& stream) const;
+  void relinearize(const CiphertextView& a, const KeyView& key, const CiphertextRef& out, Workspace workspace,
+                   const Stream& stream) const;
+  /// Divides by the level's last prime: one level down.
+  void rescale(const CiphertextView& a, const CiphertextRef& out, Workspace workspace,
+               const Stream& stream) const;
+  /// One level down, from one canonical scale to the next: the dropped prime pays for a correcting constant.
+  void mod_switch(const CiphertextView& a, const CiphertextRef& out, Workspace workspace,
+                  const Stream& stream) const;
+  /// Slot i goes to slot i + key.type().steps.
+  void rotate(const CiphertextView& a, const KeyView& key, const CiphertextRef& out, Workspace workspace,
+              const Stream& stream) const;
+  void conjugate(const CiphertextView& a, const KeyView& key, const CiphertextRef& out, Workspace workspace,
+                 const Stream& stream) const;
+
+  /// Any of the above.
+  void apply(scheme::Operation operation, const Operands& operands, const CiphertextRef& out,
+             Workspace workspace, const Stream& stream) const;
+
+ private:
+  Context context_;
+  int group_;
+};
+
+}  // namespace fheres::ckks

@@ -1,0 +1,204 @@
+#include <array>
+#include <stdexcept>
+
+#include <fmt/format.h>
+
+#include <fheres/base/check.hpp>
+#include <fheres/ckks/evaluator.hpp>
+#include <fheres/ring/automorphism.hpp>
+
+#include "ckks/key_switch.hpp"
+#include "ckks/validate.hpp"
+#include "ckks/views.hpp"
+
+namespace fheres::ckks {
+namespace {
+
+using scheme::Operation;
+
+/// One checked operation: its operands as views of the ring.
+class Step {
+ public:
+  Step(const Context& context, const Operands& operands, const CiphertextRef& out, Workspace workspace,
+       int group, const memory::Stream& stream)
+      : context_(context),
+        backend_(context.backend()),
+        operands_(operands),
+        out_type_(out.type()),
+        out_(ring_view(context, out)),
+        workspace_(reinterpret_cast<std::uint64_t*>(workspace.data())),
+        group_(group),
+        stream_(stream) {}
+
+  void run(Operation operation) const;
+
+ private:
+  ring::ConstView in(std::size_t i) const { return ring_view(context_, operands_.ciphertexts[i]); }
+  // The first limbs of a plaintext that may have more.
+  ring::ConstView plain() const {
+    return ring_view(context_, *operands_.plaintext).limb_range(0, out_.limbs);
+  }
+
+  void product(ring::ConstView a, ring::ConstView b) const {
+    if (operands_.key == nullptr) return backend_.tensor(a, b, out_, stream_);
+    const ring::Source last{a.polynomial_range(1, 1), {}, b.polynomial_range(1, 1)};
+    switch_key(context_, last, *operands_.key, {}, {}, out_, workspace_, group_, stream_);
+    backend_.tensor_add(a, b, out_, stream_);
+  }
+
+  void relinearize() const {
+    const ring::Source last{in(0).polynomial_range(2, 1), {}, {}};
+    switch_key(context_, last, *operands_.key, in(0).polynomial_range(0, 2), {}, out_, workspace_, group_,
+               stream_);
+  }
+
+  void automorphism(std::uint32_t exponent) const {
+    const ring::Source last{in(0).polynomial_range(1, 1), {exponent}, {}};
+    switch_key(context_, last, *operands_.key, in(0).polynomial_range(0, 1), {exponent}, out_, workspace_,
+               group_, stream_);
+  }
+
+  void rescale(std::uint64_t multiplier) const {
+    const ring::ConstView a = in(0);
+    const ring::View last = ring::dense_view(workspace_, a.first_prime + a.limbs - 1, 1, a.polynomials,
+                                             static_cast<std::size_t>(context_.parameters().n()));
+    backend_.rescale(a, multiplier, out_, last, stream_);
+  }
+
+  // What a ciphertext is multiplied by so that the rescale that follows lands on the next canonical scale: the
+  // integer nearest to S_(i+1) q / S_i, which is S_i.
+  std::uint64_t correction() const {
+    const scheme::Parameters& parameters = context_.parameters();
+    const int level = out_type_.level - 1;
+    return (parameters.canonical_scale(level).times(scheme::Scale::power_of_two(1)).whole() + 1) / 2;
+  }
+
+  const Context& context_;
+  const ring::Backend& backend_;
+  const Operands& operands_;
+  scheme::ValueType out_type_;
+  ring::View out_;
+  std::uint64_t* workspace_;
+  int group_;
+  const memory::Stream& stream_;
+};
+
+void Step::run(Operation operation) const {
+  const int log_n = context_.parameters().log_n();
+  switch (operation) {
+    case Operation::add:
+      return backend_.add(in(0), in(1), out_, stream_);
+    case Operation::sub:
+      return backend_.subtract(in(0), in(1), out_, stream_);
+    case Operation::negate:
+      return backend_.negate(in(0), out_, stream_);
+    case Operation::add_plain:
+      return backend_.add(in(0), plain(), out_, stream_);
+    case Operation::sub_plain:
+      return backend_.subtract(in(0), plain(), out_, stream_);
+    case Operation::multiply_plain:
+      return backend_.multiply(in(0), plain(), out_, stream_);
+    case Operation::multiply:
+      return product(in(0), in(1));
+    case Operation::square:
+      return product(in(0), in(0));
+    case Operation::relinearize:
+      return relinearize();
+    case Operation::rescale:
+      return rescale(1);
+    case Operation::mod_switch:
+      return rescale(correction());
+    case Operation::rotate:
+      return automorphism(ring::rotation_exponent(operands_.key->type().steps, log_n));
+    case Operation::conjugate:
+      return automorphism(ring::conjugation_exponent(log_n));
+  }
+  FHERES_CHECK(false);
+}
+
+}  // namespace
+
+Evaluator::Evaluator(Context context, int group) : context_(std::move(context)), group_(group) {
+  if (group < 0) throw std::invalid_argument(fmt::format("a group has {} limbs, expected 0 or more", group));
+}
+
+void Evaluator::apply(Operation operation, const Operands& operands, const CiphertextRef& out,
+                      Workspace workspace, const Stream& stream) const {
+  validate(context_, operation, operands, out, workspace, group_);
+  Step(context_, operands, out, workspace, group_, stream).run(operation);
+}
+
+void Evaluator::add(const CiphertextView& a, const CiphertextView& b, const CiphertextRef& out,
+                    const Stream& stream) const {
+  apply(Operation::add, {std::array{a, b}}, out, {}, stream);
+}
+
+void Evaluator::sub(const CiphertextView& a, const CiphertextView& b, const CiphertextRef& out,
+                    const Stream& stream) const {
+  apply(Operation::sub, {std::array{a, b}}, out, {}, stream);
+}
+
+void Evaluator::negate(const CiphertextView& a, const CiphertextRef& out, const Stream& stream) const {
+  apply(Operation::negate, {std::array{a}}, out, {}, stream);
+}
+
+void Evaluator::add_plain(const CiphertextView& a, const PlaintextView& b, const CiphertextRef& out,
+                          const Stream& stream) const {
+  apply(Operation::add_plain, {std::array{a}, &b}, out, {}, stream);
+}
+
+void Evaluator::sub_plain(const CiphertextView& a, const PlaintextView& b, const CiphertextRef& out,
+                          const Stream& stream) const {
+  apply(Operation::sub_plain, {std::array{a}, &b}, out, {}, stream);
+}
+
+void Evaluator::multiply_plain(const CiphertextView& a, const PlaintextView& b, const CiphertextRef& out,
+                               const Stream& stream) const {
+  apply(Operation::multiply_plain, {std::array{a}, &b}, out, {}, stream);
+}
+
+void Evaluator::multiply(const CiphertextView& a, const CiphertextView& b, const CiphertextRef& out,
+                         const Stream& stream) const {
+  apply(Operation::multiply, {std::array{a, b}}, out, {}, stream);
+}
+
+void Evaluator::square(const CiphertextView& a, const CiphertextRef& out, const Stream& stream) const {
+  apply(Operation::square, {std::array{a}}, out, {}, stream);
+}
+
+void Evaluator::multiply(const CiphertextView& a, const CiphertextView& b, const KeyView& key,
+                         const CiphertextRef& out, Workspace workspace, const Stream& stream) const {
+  apply(Operation::multiply, {std::array{a, b}, nullptr, &key}, out, workspace, stream);
+}
+
+void Evaluator::square(const CiphertextView& a, const KeyView& key, const CiphertextRef& out,
+                       Workspace workspace, const Stream& stream) const {
+  apply(Operation::square, {std::array{a}, nullptr, &key}, out, workspace, stream);
+}
+
+void Evaluator::relinearize(const CiphertextView& a, const KeyView& key, const CiphertextRef& out,
+                            Workspace workspace, const Stream& stream) const {
+  apply(Operation::relinearize, {std::array{a}, nullptr, &key}, out, workspace, stream);
+}
+
+void Evaluator::rescale(const CiphertextView& a, const CiphertextRef& out, Workspace workspace,
+                        const Stream& stream) const {
+  apply(Operation::rescale, {std::array{a}}, out, workspace, stream);
+}
+
+void Evaluator::mod_switch(const CiphertextView& a, const CiphertextRef& out, Workspace workspace,
+                           const Stream& stream) const {
+  apply(Operation::mod_switch, {std::array{a}}, out, workspace, stream);
+}
+
+void Evaluator::rotate(const CiphertextView& a, const KeyView& key, const CiphertextRef& out,
+                       Workspace workspace, const Stream& stream) const {
+  apply(Operation::rotate, {std::array{a}, nullptr, &key}, out, workspace, stream);
+}
+
+void Evaluator::conjugate(const CiphertextView& a, const KeyView& key, const CiphertextRef& out,
+                          Workspace workspace, const Stream& stream) const {
+  apply(Operation::conjugate, {std::array{a}, nullptr, &key}, out, workspace, stream);
+}
+
+}  // namespace fheres::ckks

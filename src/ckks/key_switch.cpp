@@ -1,0 +1,80 @@
+#include "ckks/key_switch.hpp"
+
+#include <algorithm>
+
+#include <fheres/base/check.hpp>
+#include <fheres/scheme/sizes.hpp>
+
+namespace fheres::ckks {
+namespace {
+
+std::size_t size(int value) { return static_cast<std::size_t>(value); }
+
+ring::ConstView limbs_of(ring::ConstView view, int first, int count) {
+  return view.data == nullptr ? view : view.limb_range(first, count);
+}
+
+}  // namespace
+
+void switch_key(const Context& context, const ring::Source& source, const KeyView& key,
+                ring::ConstView addend, ring::Automorphism automorphism, ring::View out,
+                std::uint64_t* workspace, int group, const memory::Stream& stream) {
+  const ring::Backend& backend = context.backend();
+  const ring::Basis& basis = context.basis();
+  const std::size_t n = basis.n();
+  const int k = basis.special_limbs();
+  const int l = out.limbs;
+  const int d = basis.digits(l);
+  const int key_digits = basis.digits(context.parameters().limbs(key.type().level));
+  const int level = basis.q_limbs() - l;
+
+  // Workspace is carved from the front, limb by limb.
+  std::size_t used = 0;
+  const auto take = [&](int limbs) {
+    std::uint64_t* piece = workspace + used * n;
+    used += size(limbs);
+    return piece;
+  };
+  const auto check_used = [&] {
+    FHERES_CHECK(used * n * sizeof(std::uint64_t) ==
+                 scheme::key_switch_workspace(context.parameters(), level, group));
+  };
+
+  if (group == 0) {
+    std::uint64_t* area = take(std::max(d * (k + l), 2 * l));
+    const ring::View special = ring::dense_view(take(2 * k), 0, k, 2, n);
+    check_used();
+    const ring::View tile = ring::dense_view(area, 0, k + l, d, n);
+    // The source's digits stand where the tile would hold the source itself, which the product reads elsewhere.
+    const ring::Digits digits{tile.at(k, 0), l, tile.limb_stride, tile.polynomial_stride};
+    backend.decompose(source, digits, stream);
+    backend.switch_group(digits, source, key.data(), key_digits, tile.limb_range(0, k), special, stream);
+    backend.begin_mod_down(special, stream);
+    backend.switch_group(digits, source, key.data(), key_digits, tile.limb_range(k, l), out, stream);
+    backend.mod_down(special, out, addend, automorphism, ring::dense_view(area, k, l, 2, n), stream);
+    return;
+  }
+
+  const int g = std::min(group, std::max(k, l));
+  const ring::Digits digits{take(l), l, n, 0};
+  std::uint64_t* area = take(std::max(d, 2) * g);
+  const ring::View special = ring::dense_view(take(2 * k), 0, k, 2, n);
+  check_used();
+  backend.decompose(source, digits, stream);
+  for (int first = 0; first < k; first += g) {
+    const int count = std::min(g, k - first);
+    backend.switch_group(digits, source, key.data(), key_digits, ring::dense_view(area, first, count, d, n),
+                         special.limb_range(first, count), stream);
+  }
+  backend.begin_mod_down(special, stream);
+  for (int first = 0; first < l; first += g) {
+    const int count = std::min(g, l - first);
+    const ring::View results = out.limb_range(first, count);
+    backend.switch_group(digits, source, key.data(), key_digits,
+                         ring::dense_view(area, k + first, count, d, n), results, stream);
+    backend.mod_down(special, results, limbs_of(addend, first, count), automorphism,
+                     ring::dense_view(area, k + first, count, 2, n), stream);
+  }
+}
+
+}  // namespace fheres::ckks

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <fheres/ckks/evaluator.hpp>
+
+/// The one guard of every operation.
+namespace fheres::ckks {
+
+/// Throws scheme::StateError unless the operation takes these operands and gives `out`, and the workspace has room.
+/// Returns how much of the workspace it uses.
+Bytes validate(const Context& context, scheme::Operation operation, const Operands& operands,
+               const CiphertextRef& out, Workspace workspace, int group);
+
+/// Throws scheme::StateError unless a plaintext is prepared, in the ntt domain, over Q.
+void require_prepared(const scheme::ValueType& type);
+
+}  // namespace fheres::ckks

@@ -1,0 +1,90 @@
+#include <map>
+#include <set>
+
+#include <doctest/doctest.h>
+
+#include "ckks/ckks_support.hpp"
+#include "ckks/sampling.hpp"
+
+using namespace fheres;
+using namespace fheres::test;
+
+namespace {
+
+ckks::Seed seed_of(std::string_view name) {
+  return ckks::Randomness::from_document(7).seed({.purpose = "test", .name = name, .parameters = ""});
+}
+
+}  // namespace
+
+TEST_CASE("document seeds are a function of every part of the label; the system's are always new") {
+  const ckks::Randomness document = ckks::Randomness::from_document(7);
+  CHECK(document.reproducible());
+  const std::array<std::byte, 1> detail{std::byte{1}};
+  const std::vector<ckks::Label> labels{{"a", "b", 0, "p", {}},     {"ab", "", 0, "p", {}},
+                                        {"a", "b", 1, "p", {}},     {"a", "b", 0, "q", {}},
+                                        {"a", "b", 0, "p", detail}, {"b", "b", 0, "p", {}}};
+  std::set<std::array<unsigned char, 32>> seen;
+  for (const ckks::Label& label : labels) {
+    CHECK(document.seed(label).bytes == ckks::Randomness::from_document(7).seed(label).bytes);
+    seen.insert(document.seed(label).bytes);
+    seen.insert(ckks::Randomness::from_document(8).seed(label).bytes);
+  }
+  CHECK(seen.size() == 2 * labels.size());
+  const ckks::Randomness system = ckks::Randomness::from_system();
+  CHECK_FALSE(system.reproducible());
+  CHECK(system.seed(labels[0]).bytes != system.seed(labels[0]).bytes);
+}
+
+TEST_CASE("uniform residues are the 128-bit words of ChaCha20 modulo the prime") {
+  // Key stream of ChaCha20 with a zero key, nonce and counter (draft-strombergson-chacha-test-vectors, TC1).
+  const ckks::Seed zero;
+  const scheme::Modulus q = small_parameters().q()[0];
+  std::vector<std::uint64_t> out(4);
+  ckks::sample_uniform(zero, 0, 0, q, out);
+  const unsigned __int128 first =
+      (static_cast<unsigned __int128>(0x28bd8653e56a5d40U) << 64) | 0x903df1a0ade0b876U;
+  CHECK(out[0] == static_cast<std::uint64_t>(first % q.value));
+}
+
+TEST_CASE("digits and primes have streams of their own") {
+  const scheme::Modulus q = small_parameters().q()[0];
+  std::set<std::uint64_t> firsts;
+  for (std::uint32_t digit = 0; digit < 4; ++digit) {
+    for (std::uint32_t prime = 0; prime < 4; ++prime) {
+      std::vector<std::uint64_t> out(1);
+      ckks::sample_uniform(seed_of("u"), digit, prime, q, out);
+      firsts.insert(out[0]);
+      CHECK(out[0] < q.value);
+    }
+  }
+  CHECK(firsts.size() == 16);
+}
+
+TEST_CASE("secrets are ternary and even, errors have the deviation of the binomial") {
+  std::vector<std::int64_t> small(1 << 16);
+  ckks::sample_ternary(seed_of("s"), small);
+  std::map<std::int64_t, int> counts;
+  for (std::int64_t value : small) ++counts[value];
+  CHECK(counts.size() == 3);
+  for (int value : {-1, 0, 1}) CHECK(std::abs(counts[value] - 65536 / 3) < 700);  // five deviations of 120
+
+  ckks::sample_error(seed_of("e"), small);
+  double sum = 0, squares = 0;
+  for (std::int64_t value : small) {
+    CHECK(std::abs(value) <= 21);
+    sum += static_cast<double>(value);
+    squares += static_cast<double>(value * value);
+  }
+  CHECK(std::abs(sum / 65536) < 0.07);
+  CHECK(std::abs(squares / 65536 - 10.5) < 0.3);
+}
+
+TEST_CASE("secret memory starts at zero and moves") {
+  ckks::SecretWords words(100);
+  CHECK(std::ranges::all_of(std::span(words.data(), 100), [](std::uint64_t x) { return x == 0; }));
+  words.data()[99] = 5;
+  ckks::SecretWords moved(std::move(words));
+  CHECK(moved.data()[99] == 5);
+  CHECK(moved.size() == 100);
+}
