@@ -160,21 +160,23 @@ Json to_json(const residency::TransitionReport& transition, const NameOf& names)
 }
 
 Json to_json(const residency::PlanReport& report, const NameOf& names) {
-  return {{"plan", report.plan},
-          {"transitions", array_of(report.actions,
-                                   [&](const residency::ActionReport& action) {
-                                     Json json = {{"phase", residency::name(action.phase)}, {"index", action.index}};
-                                     json.update(to_json(action.transition, names));
-                                     return json;
-                                   })},
-          {"reservations", array_of(report.reservations, [](const auto& spec) { return to_json(spec); })},
-          {"peaks", array_of(report.peaks,
-                             [](const residency::LocationPeak& peak) {
-                               return Json{{"at", peak.at.name()},
-                                           {"charged", peak.charged},
-                                           {"allocated", peak.allocated}};
-                             })},
-          {"timing", {{"start_ns", report.start_ns}, {"end_ns", report.end_ns}}}};
+  return {
+      {"plan", report.plan},
+      {"transitions",
+       array_of(report.actions,
+                [&](const residency::ActionReport& action) {
+                  Json json = {{"phase", residency::name(action.phase)}, {"index", action.index}};
+                  json.update(to_json(action.transition, names));
+                  return json;
+                })},
+      {"reservations", array_of(report.reservations, [](const auto& spec) { return to_json(spec); })},
+      {"peaks",
+       array_of(
+           report.peaks,
+           [](const residency::LocationPeak& peak) {
+             return Json{{"at", peak.at.name()}, {"charged", peak.charged}, {"allocated", peak.allocated}};
+           })},
+      {"timing", {{"start_ns", report.start_ns}, {"end_ns", report.end_ns}}}};
 }
 
 Json to_json(const residency::Snapshot& snapshot) {
@@ -211,7 +213,8 @@ Json to_json(const residency::Snapshot& snapshot) {
   });
   return {{"values", std::move(values)},
           {"locations", std::move(locations)},
-          {"reservations", array_of(snapshot.reservations, [](const auto& record) { return to_json(record.spec); })}};
+          {"reservations",
+           array_of(snapshot.reservations, [](const auto& record) { return to_json(record.spec); })}};
 }
 
 Json to_json(const control::Decision& decision, const NameOf& names) {
@@ -221,15 +224,15 @@ Json to_json(const control::Decision& decision, const NameOf& names) {
           {"expected_version", decision.expected_version},
           {"moved_bytes", decision.bytes_moved},
           {"least_bytes", decision.least_bytes},
-          {"evictions", array_of(decision.evictions,
-                                 [&](const control::Eviction& eviction) {
-                                   return Json{{"rank", eviction.rank},
-                                               {"action", to_json(eviction.action, names)},
-                                               {"released", {{"at", eviction.released.name()},
-                                                             {"bytes", eviction.bytes}}},
-                                               {"why", why_name(eviction.why)},
-                                               {"reason", eviction.reason()}};
-                                 })},
+          {"evictions",
+           array_of(decision.evictions,
+                    [&](const control::Eviction& eviction) {
+                      return Json{{"rank", eviction.rank},
+                                  {"action", to_json(eviction.action, names)},
+                                  {"released", {{"at", eviction.released.name()}, {"bytes", eviction.bytes}}},
+                                  {"why", why_name(eviction.why)},
+                                  {"reason", eviction.reason()}};
+                    })},
           {"plan", to_json(decision.plan, names)},
           {"explanation", to_json(decision.explanation, names)}};
 }

@@ -1,10 +1,10 @@
-#include <fheres/base/check.hpp>
-#include <fheres/report/table.hpp>
-
 #include <algorithm>
 #include <array>
 
 #include <fmt/format.h>
+
+#include <fheres/base/check.hpp>
+#include <fheres/report/table.hpp>
 
 namespace fheres::report {
 namespace {
@@ -17,8 +17,8 @@ void append_padded(std::string& line, const std::string& cell, std::size_t width
 }  // namespace
 
 std::size_t display_width(std::string_view text) {
-  return static_cast<std::size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+  return static_cast<std::size_t>(std::count_if(
+      text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
 }
 
 void Table::add(std::vector<std::string> cells) {

@@ -1,14 +1,14 @@
 #pragma once
 
-#include <fheres/control/decision.hpp>
-#include <fheres/residency/explain.hpp>
-#include <fheres/residency/snapshot.hpp>
-#include <fheres/residency/trace.hpp>
-
 #include <functional>
 #include <string>
 
 #include <nlohmann/json.hpp>
+
+#include <fheres/control/decision.hpp>
+#include <fheres/residency/explain.hpp>
+#include <fheres/residency/snapshot.hpp>
+#include <fheres/residency/trace.hpp>
 
 namespace fheres::report {
 

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <functional>
+
+#include <CLI/CLI.hpp>
+
+#include "exit_code.hpp"
+
+namespace fheres::cli {
+
+/// What a parsed command does. Set by exactly one subcommand's callback, run by main.
+using Action = std::function<ExitCode()>;
+
+// Each adds one subcommand, with its own options and an example in its help. cmd_<name>.cpp holds it.
+void add_validate(CLI::App& app, Action& action);
+void add_explain(CLI::App& app, Action& action);
+void add_decide(CLI::App& app, Action& action);
+void add_run(CLI::App& app, Action& action);
+void add_params(CLI::App& app, Action& action);
+void add_devices(CLI::App& app, Action& action);
+
+}  // namespace fheres::cli

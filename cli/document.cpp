@@ -1,0 +1,41 @@
+#include "document.hpp"
+
+#include <cstdio>
+
+#include <fmt/format.h>
+
+namespace fheres::cli {
+
+std::optional<documents::Model> load_or_report(const std::string& file, const PlanningOptions& planning,
+                                               const CommonOptions& common) {
+  documents::Loaded loaded = documents::load(file, {planning.allow_outside, budgets_of(planning)});
+  if (!loaded.model) print_diagnostics(loaded, common);
+  return std::move(loaded.model);
+}
+
+void print_diagnostics(const documents::Loaded& loaded, const CommonOptions& common) {
+  for (const documents::Diagnostic& item : loaded.diagnostics) {
+    fmt::print(stderr, "{}", documents::render(item, loaded.sources, use_color(common)));
+  }
+  const std::size_t count = loaded.diagnostics.size();
+  fmt::print(stderr, "{} problem{}\n", count, count == 1 ? "" : "s");
+}
+
+report::Json diagnostics_json(const documents::Loaded& loaded) {
+  report::Json list = report::Json::array();
+  for (const documents::Diagnostic& item : loaded.diagnostics) {
+    list.push_back({{"code", item.code},
+                    {"file", item.place.file},
+                    {"line", item.place.line},
+                    {"column", item.place.column},
+                    {"message", item.message},
+                    {"hint", item.hint.empty() ? report::Json(nullptr) : report::Json(item.hint)}});
+  }
+  return list;
+}
+
+const std::string& name_of(const documents::Model& model) {
+  return std::visit([](const auto& item) -> const std::string& { return item.metadata.name.text; }, model);
+}
+
+}  // namespace fheres::cli

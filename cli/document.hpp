@@ -1,0 +1,24 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include <fheres/documents/load.hpp>
+#include <fheres/report/json.hpp>
+
+#include "options.hpp"
+
+namespace fheres::cli {
+
+/// Reads a document for a command that needs a good one. Diagnostics go to stderr; nothing comes back then.
+std::optional<documents::Model> load_or_report(const std::string& file, const PlanningOptions& planning,
+                                               const CommonOptions& common);
+
+/// All diagnostics on stderr, and a line that counts them.
+void print_diagnostics(const documents::Loaded& loaded, const CommonOptions& common);
+report::Json diagnostics_json(const documents::Loaded& loaded);
+
+/// `metadata.name` of any model.
+const std::string& name_of(const documents::Model& model);
+
+}  // namespace fheres::cli

@@ -1,0 +1,42 @@
+#include <cstdio>
+#include <exception>
+
+#include <fmt/format.h>
+
+#include <fheres/base/error.hpp>
+
+#include "command.hpp"
+#include "features.hpp"
+
+int main(int argc, char** argv) {
+  using fheres::cli::ExitCode;
+  CLI::App app("decides, proves and executes where the values of encrypted computation live", "fheres");
+  app.require_subcommand(1);
+  app.set_version_flag("--version", fheres::cli::version_text());
+  app.footer(
+      "`fheres COMMAND --help` shows an example. Exit codes: 0 done or feasible, 1 the answer is no, 2 usage "
+      "or invalid\n"
+      "document, 3 inconclusive, 4 failed while running, 5 a result is wrong, 6 regression, 130 "
+      "interrupted.");
+  fheres::cli::Action action;
+  fheres::cli::add_validate(app, action);
+  fheres::cli::add_explain(app, action);
+  fheres::cli::add_decide(app, action);
+  fheres::cli::add_run(app, action);
+  fheres::cli::add_params(app, action);
+  fheres::cli::add_devices(app, action);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    // --help and --version arrive here too, with exit code 0.
+    return app.exit(error) == 0 ? 0 : static_cast<int>(ExitCode::invalid);
+  }
+  try {
+    return static_cast<int>(action());
+  } catch (const fheres::Error& error) {
+    fmt::print(stderr, "fheres: {} [{}]\n", error.what(), error.code());
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "fheres: {}\n", error.what());
+  }
+  return static_cast<int>(ExitCode::failed);
+}

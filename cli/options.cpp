@@ -1,0 +1,74 @@
+#include "options.hpp"
+
+#include <cstdlib>
+#include <variant>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace fheres::cli {
+namespace {
+
+std::pair<memory::Location, Bytes> parse_budget(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos) {
+    throw CLI::ValidationError("--budget",
+                               fmt::format("`{}` is not LOCATION=SIZE, for example cuda:0=24GiB", text));
+  }
+  const auto at = memory::Location::from_name(text.substr(0, equals));
+  if (!at) {
+    throw CLI::ValidationError(
+        "--budget",
+        fmt::format("`{}` is no location; expected pageable-host, pinned-host or cuda:0 to cuda:127",
+                    text.substr(0, equals)));
+  }
+  const auto bytes = parse_bytes(std::string_view(text).substr(equals + 1));
+  if (const auto* bad = std::get_if<BadBytes>(&bytes)) throw CLI::ValidationError("--budget", bad->reason);
+  return {*at, std::get<Bytes>(bytes)};
+}
+
+}  // namespace
+
+void add_common(CLI::App& command, CommonOptions& options) {
+  command.add_flag("--json", options.json, "one JSON object on stdout, messages on stderr");
+  command.add_flag("--quiet,-q", options.quiet, "no text on stdout");
+  command.add_option("--color", options.color, "colour of messages: auto, always or never")
+      ->check(CLI::IsMember({"auto", "always", "never"}))
+      ->capture_default_str();
+}
+
+void add_planning(CLI::App& command, PlanningOptions& options) {
+  command
+      .add_option("--budget", options.budgets,
+                  "LOCATION=SIZE, for example cuda:0=24GiB; over the document's budget; repeatable")
+      ->check([](const std::string& text) {
+        try {
+          parse_budget(text);
+          return std::string();
+        } catch (const CLI::ValidationError& error) {
+          return std::string(error.what());
+        }
+      })
+      ->take_all();
+  command
+      .add_option("--search-state-limit", options.search_state_limit,
+                  "states that a decision may explore before it is inconclusive")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command.add_flag("--allow-outside", options.allow_outside,
+                   "let a document name files outside of its own folder");
+}
+
+std::map<memory::Location, Bytes> budgets_of(const PlanningOptions& options) {
+  std::map<memory::Location, Bytes> budgets;
+  for (const std::string& text : options.budgets)
+    budgets.insert_or_assign(parse_budget(text).first, parse_budget(text).second);
+  return budgets;
+}
+
+bool use_color(const CommonOptions& options) {
+  if (options.color != "auto") return options.color == "always";
+  return std::getenv("NO_COLOR") == nullptr && isatty(STDERR_FILENO) == 1;
+}
+
+}  // namespace fheres::cli

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include <fheres/base/bytes.hpp>
+#include <fheres/memory/location.hpp>
+
+namespace fheres::cli {
+
+/// What every command takes.
+struct CommonOptions {
+  bool json = false;   // one object on stdout, messages on stderr
+  bool quiet = false;  // no text on stdout; the exit code says it
+  std::string color = "auto";
+};
+
+/// What commands that read a document for planning take.
+struct PlanningOptions {
+  std::vector<std::string> budgets;  // LOCATION=SIZE, over the document's
+  std::uint64_t search_state_limit = 200'000;
+  bool allow_outside = false;
+};
+
+void add_common(CLI::App& command, CommonOptions& options);
+void add_planning(CLI::App& command, PlanningOptions& options);
+
+/// The budgets of `--budget cuda:0=24GiB`, checked when the options are parsed.
+std::map<memory::Location, Bytes> budgets_of(const PlanningOptions& options);
+
+/// Whether stderr takes colour: `always`, or a terminal with neither NO_COLOR nor `never`.
+bool use_color(const CommonOptions& options);
+
+}  // namespace fheres::cli

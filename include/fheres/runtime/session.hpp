@@ -1,0 +1,36 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include <fheres/control/search.hpp>
+#include <fheres/runtime/machine.hpp>
+#include <fheres/runtime/run_report.hpp>
+#include <fheres/workload/model.hpp>
+
+namespace fheres::runtime {
+
+struct SessionOptions {
+  std::optional<std::uint64_t> seed;  // over the workload's own
+  control::DecideOptions decide;
+  /// Whether operations are timed on their streams; costs one host callback an operation.
+  bool time_operations = true;
+  /// Set from outside to stop at the next operation boundary.
+  const std::atomic<bool>* interrupted = nullptr;
+  /// Told when something begins: `keys`, a stage's name, `checks`.
+  std::function<void(const std::string&)> progress;
+};
+
+/// Executes a workload for real: a client makes keys and inputs outside of every budget, a server works strictly inside
+/// of them, each kept output is decrypted by the client and compared with its clear-text shadow right after its stage.
+///
+/// Never throws for what happens while running: failures, wrong results and interruption are in the report, which is
+/// always complete up to where it got. Budgets that the machine cannot hold, and the like, are failures of phase
+/// `placement`. Explain the workload first: an infeasible one fails at its stage. std::invalid_argument for a workload
+/// without parameters.
+RunReport run(const workload::Workload& workload, const Machine& machine, const SessionOptions& options = {});
+
+}  // namespace fheres::runtime

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <vector>
+
+#include <fheres/workload/model.hpp>
+
+namespace fheres::runtime {
+
+/// The clear text of every value that a workload holds or produces, by executing the same operations on plain numbers.
+/// Real slots; rotations go from slot i to slot i + steps. Opaque values and keys have none.
+class Shadow {
+ public:
+  explicit Shadow(const workload::Workload& workload);
+  /// Executes the stage's body; the stage's outputs get their slots. Stages in order.
+  void run(const workload::Stage& stage);
+  /// One number a slot; empty for a value without clear text.
+  const std::vector<double>& slots(workload::ValueIndex value) const { return values_[value]; }
+
+ private:
+  const workload::Workload& workload_;
+  std::vector<std::vector<double>> values_;
+};
+
+}  // namespace fheres::runtime

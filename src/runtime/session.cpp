@@ -1,0 +1,286 @@
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <mutex>
+#include <stdexcept>
+
+#include <fheres/base/clock.hpp>
+#include <fheres/base/sha256.hpp>
+#include <fheres/residency/manager.hpp>
+#include <fheres/runtime/client.hpp>
+#include <fheres/runtime/session.hpp>
+#include <fheres/runtime/shadow.hpp>
+#include <fheres/workload/binding.hpp>
+
+#include "placement.hpp"
+#include "recorder.hpp"
+#include "stage_runner.hpp"
+
+namespace fheres::runtime {
+namespace {
+
+using memory::Location;
+
+class Session {
+ public:
+  Session(const workload::Workload& workload, const Machine& machine, const SessionOptions& options)
+      : workload_(workload),
+        machine_(machine),
+        options_(options),
+        handles_(workload.world.values.size()),
+        policy_(workload::policy_of(workload.world)),
+        shadow_(workload) {
+    if (!workload.world.parameters)
+      throw std::invalid_argument("a workload without parameters cannot run, only be explained");
+  }
+
+  RunReport run() {
+    report_.start_ns = now_ns();
+    try {
+      phase_ = "placement";
+      describe_machine();
+      open_manager();
+      place_values();
+      for (const workload::Stage& stage : workload_.stages) run_stage(stage);
+    } catch (const Interrupted&) {
+      report_.status = RunStatus::interrupted;
+      report_.failure = RunFailure{"run/interrupted", "stopped at an operation boundary", stage_, phase_};
+    } catch (const Error& error) {
+      fail(error.code(), error.what());
+    } catch (const std::exception& error) {
+      fail("run/unexpected", error.what());
+    }
+    finish();
+    return std::move(report_);
+  }
+
+ private:
+  void describe_machine() {
+    const scheme::Parameters& parameters = *workload_.world.parameters;
+    report_.driver = machine_.driver->name();
+    report_.device = machine_.driver->describe(Location::cuda(0));
+    report_.parameters = parameters.name().empty() ? parameters.id() : parameters.name();
+    report_.parameters_id = parameters.id();
+    report_.insecure = parameters.security() == scheme::SecurityTable::none;
+    report_.seed = options_.seed ? options_.seed : workload_.seed;
+  }
+
+  void open_manager() {
+    residency::ManagerOptions options;
+    options.budgets = workload_.world.budgets();
+    options.observe_devices = true;
+    options.warn = [this](const std::string& line) {
+      const std::lock_guard lock(warnings_mutex_);
+      report_.warnings.push_back(line);
+    };
+    manager_ = std::make_unique<residency::Manager>(machine_.driver, std::move(options));
+    recorder_ = std::make_unique<Recorder>(manager_->planning_state());
+    for (const workload::Stage& stage : workload_.stages) {
+      if (!stage.at || stage.body.empty() || evaluators_.contains(*stage.at)) continue;
+      const ckks::Context context = machine_.context(*workload_.world.parameters, *stage.at);
+      evaluators_.emplace(*stage.at, ckks::Evaluator(context));
+      if (!stage.at->is_cuda()) continue;
+      report_.context_bytes += context.backend().table_bytes();
+      consumers_.emplace(*stage.at, machine_.driver->make_stream(*stage.at, "operations"));
+    }
+  }
+
+  void place_values() {
+    tell("keys and inputs");
+    client_ = std::make_unique<Client>(*workload_.world.parameters, report_.seed);
+    for (workload::ValueIndex index = 0; index < handles_.size(); ++index) {
+      const workload::Value& value = workload_.world.values[index];
+      if (value.produced_by) continue;
+      stop_if_asked();
+      handles_[index] = place(*manager_, value, *client_);
+      workload::describe(value, handles_[index], metadata_);
+      recorder_->catch_up(manager_->planning_state(), now_ns());
+      for (std::size_t i = value.source ? 0 : 1; i < value.at.size(); ++i) {
+        const residency::TransitionReport transition = manager_->ensure(handles_[index], value.at[i]);
+        recorder_->add(transition);
+        report_.placement.push_back(transition);
+      }
+    }
+  }
+
+  void run_stage(const workload::Stage& stage) {
+    stop_if_asked();
+    tell(stage.name.text);
+    stage_ = stage.name.text;
+    StageRun& run = report_.stages.emplace_back();
+    run.name = stage_;
+    run.start_ns = now_ns();
+    phase_ = "decide";
+    std::optional<std::uint64_t> version;
+    std::vector<residency::HandleId> used;
+    if (stage.plan) {
+      run.plan = workload::plan_of(stage, handles_);
+      run.explanation = manager_->explain(run.plan);
+    } else {
+      const control::Request request = workload::request_of(stage, handles_);
+      run.decision = control::decision_or_throw(
+          control::decide(manager_->planning_state(), request, policy_, metadata_, options_.decide));
+      run.plan = run.decision->plan;
+      run.explanation = run.decision->explanation;
+      version = run.decision->expected_version;
+      for (const control::Requirement& item : request.require) used.push_back(item.value);
+    }
+    run_scope(stage, run, version);
+    metadata_.touch(used);
+    for (const workload::Output& output : stage.outputs) {
+      workload::describe(workload_.world.values[output.value], handles_[output.value], metadata_);
+    }
+    phase_ = "check";
+    shadow_.run(stage);
+    for (const OutputRun& output : run.outputs) check(output);
+    phase_ = "release";
+    release(stage, run);
+    run.complete = true;
+    run.end_ns = now_ns();
+    stage_.clear();
+  }
+
+  void run_scope(const workload::Stage& stage, StageRun& run, std::optional<std::uint64_t> version) {
+    residency::Scope scope = manager_->scope(run.plan, {}, version);
+    std::size_t recorded = 0;
+    const auto record = [&] {
+      run.report = scope.report();
+      recorder_->add(run.report, recorded);
+      recorded = run.report.actions.size();
+      recorder_->catch_up(manager_->planning_state(), now_ns());
+    };
+    try {
+      phase_ = "enter";
+      scope.enter();
+      record();
+      phase_ = "body";
+      BodyContext context{*manager_, scope, workload_.world,          handles_,
+                          nullptr,   {},    options_.time_operations, options_.interrupted};
+      if (!stage.body.empty()) {
+        context.evaluator = &evaluators_.at(*stage.at);
+        if (stage.at->is_cuda()) context.consumer = consumers_.at(*stage.at);
+      }
+      run_body(stage, context, run);
+      recorder_->catch_up(manager_->planning_state(), now_ns());
+      phase_ = "exit";
+      scope.close();
+      record();
+    } catch (const residency::PlanExecutionError& error) {
+      phase_ = residency::name(error.phase);
+      scope.abandon();
+      record();
+      throw;
+    } catch (...) {
+      scope.abandon();
+      record();
+      throw;
+    }
+  }
+
+  void check(const OutputRun& output) {
+    const workload::ValueIndex index = *workload_.world.find(output.name);
+    const workload::Value& value = workload_.world.values[index];
+    const std::vector<std::byte> bytes = read(*manager_, output.handle, output.at);
+    CheckRun result;
+    result.value = output.name;
+    result.tolerance = workload_.checks.tolerance;
+    Sha256 hash;
+    hash.add(bytes);
+    result.residues_sha256 = hash.finish();
+    const std::vector<double> actual = client_->decrypt(*value.type, bytes);
+    const std::vector<double>& expected = shadow_.slots(index);
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      // A comparison with not-a-number is false, so it must not be what passes.
+      const double error = std::abs(actual[i] - expected[i]);
+      result.largest_error = std::isnan(error) ? error : std::max(result.largest_error, error);
+      if (std::isnan(error)) break;
+    }
+    result.passed = result.largest_error <= result.tolerance;
+    report_.checks.push_back(std::move(result));
+  }
+
+  void release(const workload::Stage& stage, StageRun& run) {
+    for (const workload::Operand& operand : stage.release) {
+      const residency::HandleId handle = handles_[operand.index];
+      recorder_->add(manager_->discard(handle));
+      metadata_.forget(handle);
+      run.released.push_back(workload_.world.values[operand.index].name.text);
+    }
+  }
+
+  void stop_if_asked() const {
+    if (options_.interrupted != nullptr && options_.interrupted->load()) throw Interrupted{};
+  }
+
+  void tell(const std::string& what) const {
+    if (options_.progress) options_.progress(what);
+  }
+
+  void fail(const std::string& code, const std::string& message) {
+    report_.status = RunStatus::failed;
+    report_.failure = RunFailure{code, message, stage_, phase_};
+  }
+
+  void sum_traffic() {
+    std::map<std::pair<Location, Location>, Traffic> sums;
+    for (const StageRun& stage : report_.stages) {
+      for (const residency::ActionReport& action : stage.report.actions) {
+        const residency::TransitionReport& item = action.transition;
+        if (item.bytes == 0 || !item.destination) continue;
+        const Location from = item.source.value_or(*item.destination);
+        Traffic& sum =
+            sums.try_emplace({from, *item.destination}, Traffic{from, *item.destination, 0, 0}).first->second;
+        sum.bytes += item.bytes;
+        ++sum.transfers;
+      }
+    }
+    for (const auto& entry : sums) report_.traffic.push_back(entry.second);
+  }
+
+  /// Also after a failure: what there is to say is said, and the manager ends cleanly.
+  void finish() {
+    if (report_.status == RunStatus::done && std::any_of(report_.checks.begin(), report_.checks.end(),
+                                                         [](const CheckRun& item) { return !item.passed; })) {
+      report_.status = RunStatus::wrong_result;
+    }
+    for (StageRun& stage : report_.stages) {
+      if (!stage.complete) stage.end_ns = now_ns();
+    }
+    sum_traffic();
+    if (client_) report_.client = client_->spent();
+    report_.end_ns = now_ns();
+    if (!manager_) return;
+    try {
+      report_.final_snapshot = manager_->snapshot();
+      recorder_->finish(report_.end_ns, report_);
+      manager_->close();
+    } catch (const std::exception& error) {
+      if (report_.status == RunStatus::done) fail("run/close", error.what());
+    }
+  }
+
+  const workload::Workload& workload_;
+  const Machine& machine_;
+  const SessionOptions& options_;
+  RunReport report_;
+  std::mutex warnings_mutex_;
+  std::string stage_, phase_;
+  std::vector<residency::HandleId> handles_;
+  control::DeterministicTieredLRU policy_;
+  control::ValueMetadata metadata_;
+  Shadow shadow_;
+  // The client outlives the manager: sources encode through it.
+  std::unique_ptr<Client> client_;
+  std::map<Location, ckks::Evaluator> evaluators_;
+  std::map<Location, memory::Stream> consumers_;
+  std::unique_ptr<residency::Manager> manager_;
+  std::unique_ptr<Recorder> recorder_;
+};
+
+}  // namespace
+
+RunReport run(const workload::Workload& workload, const Machine& machine, const SessionOptions& options) {
+  return Session(workload, machine, options).run();
+}
+
+}  // namespace fheres::runtime

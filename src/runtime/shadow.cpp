@@ -1,0 +1,80 @@
+#include <functional>
+
+#include <fheres/base/check.hpp>
+#include <fheres/runtime/shadow.hpp>
+
+namespace fheres::runtime {
+namespace {
+
+using Slots = std::vector<double>;
+using scheme::Operation;
+
+template <class Function>
+Slots zip(const Slots& a, const Slots& b, const Function& function) {
+  FHERES_CHECK(a.size() == b.size());
+  Slots out(a.size());
+  for (std::size_t i = 0; i < a.size(); ++i) out[i] = function(a[i], b[i]);
+  return out;
+}
+
+/// steps in [0, slots).
+Slots rotate(const Slots& in, std::size_t steps) {
+  Slots out(in.size());
+  for (std::size_t i = 0; i < in.size(); ++i) out[(i + steps) % in.size()] = in[i];
+  return out;
+}
+
+}  // namespace
+
+Shadow::Shadow(const workload::Workload& workload)
+    : workload_(workload), values_(workload.world.values.size()) {
+  if (!workload.world.parameters) return;
+  for (std::size_t i = 0; i < values_.size(); ++i) {
+    const workload::Value& value = workload.world.values[i];
+    if (value.message) values_[i] = workload::slots_of(*value.message, workload.world.parameters->slots());
+  }
+}
+
+void Shadow::run(const workload::Stage& stage) {
+  std::vector<Slots> results;
+  for (const workload::BodyOperation& step : stage.body) {
+    const auto operand = [&](std::size_t i) -> const Slots& {
+      const workload::Operand& from = step.operands[i];
+      return from.from == workload::Operand::From::value ? values_[from.index] : results[from.index];
+    };
+    switch (step.operation) {
+      case Operation::add:
+      case Operation::add_plain:
+        results.push_back(zip(operand(0), operand(1), std::plus<>()));
+        break;
+      case Operation::sub:
+      case Operation::sub_plain:
+        results.push_back(zip(operand(0), operand(1), std::minus<>()));
+        break;
+      case Operation::multiply:
+      case Operation::multiply_plain:
+        results.push_back(zip(operand(0), operand(1), std::multiplies<>()));
+        break;
+      case Operation::square:
+        results.push_back(zip(operand(0), operand(0), std::multiplies<>()));
+        break;
+      case Operation::negate:
+        results.push_back(zip(operand(0), operand(0), [](double a, double) { return -a; }));
+        break;
+      case Operation::rotate: {
+        const auto& key = workload_.world.values[step.key->index];
+        results.push_back(rotate(operand(0), static_cast<std::size_t>(key.type->steps)));
+        break;
+      }
+      case Operation::conjugate:  // real slots are their own conjugates
+      case Operation::relinearize:
+      case Operation::rescale:
+      case Operation::mod_switch:
+        results.push_back(operand(0));
+        break;
+    }
+  }
+  for (const workload::Output& output : stage.outputs) values_[output.value] = results[output.result];
+}
+
+}  // namespace fheres::runtime

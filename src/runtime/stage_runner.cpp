@@ -1,0 +1,165 @@
+#include "stage_runner.hpp"
+
+#include <deque>
+
+#include <fheres/base/check.hpp>
+#include <fheres/base/clock.hpp>
+#include <fheres/runtime/bind.hpp>
+
+namespace fheres::runtime {
+namespace {
+
+using workload::Operand;
+
+class BodyRunner {
+ public:
+  BodyRunner(const workload::Stage& stage, const BodyContext& context, StageRun& run)
+      : stage_(stage), context_(context), run_(run) {}
+
+  void run() {
+    allocate();
+    lease();
+    try {
+      for (std::size_t i = 0; i < stage_.body.size(); ++i) {
+        if (context_.interrupted != nullptr && context_.interrupted->load()) throw Interrupted{};
+        queue(i);
+      }
+    } catch (...) {
+      // Storage that queued work uses must outlive it, whatever went wrong.
+      wait();
+      throw;
+    }
+    lease_.release();
+    wait();
+    adopt_outputs();
+  }
+
+ private:
+  residency::Reservation& reservation(std::size_t index) {
+    const residency::ReservationSpec& spec = stage_.reserve[index].spec;
+    return context_.scope.reservation(spec.label, spec.at);
+  }
+
+  void allocate() {
+    const workload::BodyLayout& layout = stage_.layout;
+    if (layout.workspace_from)
+      workspace_ = reservation(*layout.workspace_from).allocate(layout.workspace_bytes);
+    for (std::size_t i = 0; i < layout.output_bytes.size(); ++i) {
+      outputs_.push_back(reservation(layout.output_from[i]).allocate(layout.output_bytes[i]));
+    }
+  }
+
+  void lease() {
+    std::vector<residency::HandleId> inputs;
+    for (std::size_t i = 0; i < stage_.input_count; ++i)
+      inputs.push_back(context_.handles[stage_.require[i].value]);
+    if (!inputs.empty()) lease_ = context_.manager.acquire(inputs, *stage_.at, context_.consumer);
+  }
+
+  const scheme::Parameters& parameters() const { return context_.evaluator->context().parameters(); }
+
+  std::span<std::byte> storage_of(std::size_t step) {
+    const workload::BodyOperation& operation = stage_.body[step];
+    const Bytes bytes = scheme::bytes_of(parameters(), operation.type);
+    if (operation.output) return {outputs_[*operation.output].data(), bytes};
+    const auto& piece = stage_.layout.steps[step].result;
+    FHERES_CHECK(piece && piece->bytes >= bytes);
+    return {workspace_.data() + piece->offset, bytes};
+  }
+
+  ckks::CiphertextView ciphertext(const Operand& operand) {
+    if (operand.from == Operand::From::result) {
+      return ckks::CiphertextRef(parameters(), stage_.body[operand.index].type, storage_of(operand.index));
+    }
+    return bind<ckks::CiphertextView>(parameters(), lease_.view(context_.handles[operand.index]));
+  }
+
+  void queue(std::size_t step) {
+    const workload::BodyOperation& operation = stage_.body[step];
+    const bool plain = scheme::takes_plaintext(operation.operation);
+    std::vector<ckks::CiphertextView> ciphertexts;
+    ciphertexts.push_back(ciphertext(operation.operands[0]));
+    std::optional<ckks::PlaintextView> plaintext;
+    if (plain) {
+      plaintext =
+          bind<ckks::PlaintextView>(parameters(), lease_.view(context_.handles[operation.operands[1].index]));
+    } else if (operation.operands.size() > 1) {
+      ciphertexts.push_back(ciphertext(operation.operands[1]));
+    }
+    std::optional<ckks::KeyView> key;
+    if (operation.key)
+      key = bind<ckks::KeyView>(parameters(), lease_.view(context_.handles[operation.key->index]));
+    const ckks::CiphertextRef out(parameters(), operation.type, storage_of(step));
+    const workload::Piece& scratch = stage_.layout.steps[step].scratch;
+    const ckks::Workspace workspace =
+        scratch.bytes == 0 ? ckks::Workspace{}
+                           : ckks::Workspace(workspace_.data() + scratch.offset, operation.scratch_bytes);
+    note(step);
+    mark(run_.operations.back().start_ns);
+    context_.evaluator->apply(operation.operation,
+                              {ciphertexts, plaintext ? &*plaintext : nullptr, key ? &*key : nullptr}, out,
+                              workspace, context_.consumer);
+    mark(run_.operations.back().end_ns);
+  }
+
+  void note(std::size_t step) {
+    const workload::BodyOperation& operation = stage_.body[step];
+    OperationRun item;
+    item.result = operation.result.text;
+    item.operation = std::string(scheme::name(operation.operation));
+    item.at = *stage_.at;
+    const auto add_read = [&](const Operand& operand) {
+      if (operand.from == Operand::From::value)
+        item.reads.push_back(context_.world.values[operand.index].name.text);
+    };
+    for (const Operand& operand : operation.operands) add_read(operand);
+    if (operation.key) add_read(*operation.key);
+    run_.operations.push_back(std::move(item));
+  }
+
+  /// Notes the moment at which the stream gets here. The times are kept apart until the stream has passed: the vector
+  /// in the report moves as it grows.
+  void mark(std::int64_t& immediate) {
+    if (!context_.consumer) {
+      immediate = now_ns();
+    } else if (context_.time_operations) {
+      std::int64_t* slot = &marks_.emplace_back(0);
+      context_.manager.driver().enqueue(context_.consumer, [slot] { *slot = now_ns(); });
+    }
+  }
+
+  void wait() {
+    if (!context_.consumer) return;
+    context_.manager.driver().synchronize(context_.consumer);
+    for (std::size_t i = 0; 2 * i + 1 < marks_.size(); ++i) {
+      run_.operations[i].start_ns = marks_[2 * i];
+      run_.operations[i].end_ns = marks_[2 * i + 1];
+    }
+  }
+
+  void adopt_outputs() {
+    for (std::size_t i = 0; i < stage_.outputs.size(); ++i) {
+      const workload::Value& value = context_.world.values[stage_.outputs[i].value];
+      residency::HandleId& handle = context_.handles[stage_.outputs[i].value];
+      handle = context_.manager.adopt(std::move(outputs_[i]), *stage_.at, value.spec);
+      run_.outputs.push_back({value.name.text, handle, *stage_.at, value.spec.logical_bytes});
+    }
+  }
+
+  const workload::Stage& stage_;
+  const BodyContext& context_;
+  StageRun& run_;
+  residency::Allocation workspace_;
+  std::vector<residency::Allocation> outputs_;
+  residency::Lease lease_;
+  std::deque<std::int64_t> marks_;
+};
+
+}  // namespace
+
+void run_body(const workload::Stage& stage, const BodyContext& context, StageRun& run) {
+  if (stage.body.empty()) return;
+  BodyRunner(stage, context, run).run();
+}
+
+}  // namespace fheres::runtime

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <atomic>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include <fheres/ckks/evaluator.hpp>
+#include <fheres/residency/manager.hpp>
+#include <fheres/runtime/run_report.hpp>
+#include <fheres/workload/model.hpp>
+
+namespace fheres::runtime {
+
+/// The run was asked to stop at an operation boundary.
+struct Interrupted {};
+
+/// What a body works with.
+struct BodyContext {
+  residency::Manager& manager;
+  residency::Scope& scope;  // open; its reservations hold outputs and workspace
+  const workload::World& world;
+  std::span<residency::HandleId> handles;      // by ValueIndex; outputs get theirs here
+  const ckks::Evaluator* evaluator = nullptr;  // absent where the stage has no body
+  memory::Stream consumer;                     // empty at a host location
+  bool time_operations = true;
+  const std::atomic<bool>* interrupted = nullptr;
+};
+
+/// Runs a stage's body: leases its inputs, carves outputs and workspace out of the reservations, queues every operation,
+/// waits for the stream, adopts the outputs. Operations and outputs are noted in `run`. Throws Interrupted between two
+/// operations when asked to; whatever was queued has completed by then, on every way out.
+void run_body(const workload::Stage& stage, const BodyContext& context, StageRun& run);
+
+}  // namespace fheres::runtime
