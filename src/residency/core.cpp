@@ -1,4 +1,4 @@
-#include "core.hpp"
+#include "residency/core.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -55,9 +55,14 @@ TransitionLock::TransitionLock(Core& core) : core_(core) {
 }
 
 TransitionLock::~TransitionLock() {
-  const std::lock_guard lock(core_.mutex);
-  core_.busy = false;
-  if (core_.waiting > 0) core_.lock_is_free.notify_one();
+  std::vector<std::string> warnings;
+  {
+    const std::lock_guard lock(core_.mutex);
+    core_.busy = false;
+    if (core_.waiting > 0) core_.lock_is_free.notify_one();
+    warnings.swap(core_.warnings);
+  }
+  for (const std::string& warning : warnings) core_.warn(warning);
 }
 
 // ---- Core

@@ -84,6 +84,7 @@ class Core : public std::enable_shared_from_this<Core> {
   std::map<Location, memory::Stream> streams;
   std::deque<TransitionReport> trace;
   std::uint64_t transitions = 0;
+  std::vector<std::string> warnings;  // of whoever has the transition lock, for when it is given back
 
   // With the mutex held.
   void check_open() const;  // ReentrancyError, ClosedError

@@ -7,7 +7,7 @@
 #include <fheres/base/check.hpp>
 #include <fheres/residency/lease.hpp>
 
-#include "core.hpp"
+#include "residency/core.hpp"
 
 namespace fheres::residency {
 

@@ -2,9 +2,9 @@
 
 #include <fheres/residency/manager.hpp>
 
-#include "core.hpp"
-#include "plan_run.hpp"
-#include "transition_runner.hpp"
+#include "residency/core.hpp"
+#include "residency/plan_run.hpp"
+#include "residency/transition_runner.hpp"
 
 namespace fheres::residency {
 
@@ -104,7 +104,7 @@ PlanReport Manager::execute_actions(std::span<const Action> actions, const std::
   const TransitionLock transition(*core_);
   PlanReport report;
   PlanRun run(*core_, streams, report);
-  run.preflight(name, actions, expected_version);
+  run.accept(run.preflight(name, actions, expected_version));
   run.actions(Phase::execute, actions);
   run.finish();
   return report;
@@ -151,6 +151,7 @@ void Manager::close(bool wait, bool force) { core_->close(wait, force); }
 
 bool Manager::closed() const {
   const std::lock_guard lock(core_->mutex);
+  if (core_->loading) throw ReentrancyError();
   return core_->closed;
 }
 

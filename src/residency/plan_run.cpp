@@ -1,40 +1,52 @@
-#include "plan_run.hpp"
+#include "residency/plan_run.hpp"
 
 #include <fmt/format.h>
 
 #include <fheres/base/clock.hpp>
 
-#include "transition_runner.hpp"
+#include "residency/transition_runner.hpp"
 
 namespace fheres::residency {
 
-State PlanRun::begin(const std::string& name, std::optional<std::uint64_t> expected) {
-  const std::lock_guard lock(core_.mutex);
-  core_.compare_version(expected);  // R49: before reaping
-  core_.reap();
-  report_ = {};
-  report_.plan = name;
-  report_.version_before = report_.version_after = core_.state.version();
-  report_.start_ns = now_ns();
-  return core_.state;
+template <class Simulate>
+Explanation PlanRun::explain(const std::string& name, std::optional<std::uint64_t> expected, Simulate run) {
+  State state = [&] {
+    const std::lock_guard lock(core_.mutex);
+    core_.compare_version(expected);  // R49: before reaping
+    core_.reap();
+    report_ = {};
+    report_.plan = name;
+    report_.version_before = report_.version_after = core_.state.version();
+    report_.start_ns = now_ns();
+    return core_.state;
+  }();
+  Explanation told = run(std::move(state), Detail::brief);
+  if (told.feasible) return told;
+  // Who holds the room costs more, and only matters now. A release in between may have made it feasible meanwhile.
+  State again = [&] {
+    const std::lock_guard lock(core_.mutex);
+    return core_.state;
+  }();
+  Explanation full = run(std::move(again), Detail::full);
+  return full.feasible ? told : full;
+}
+
+Explanation PlanRun::preflight(const Plan& plan, std::optional<std::uint64_t> expected) {
+  return explain(plan.name, expected, [&](State state, Detail detail) {
+    return simulate(std::move(state), plan, detail).explanation;
+  });
+}
+
+Explanation PlanRun::preflight(const std::string& name, std::span<const Action> list,
+                               std::optional<std::uint64_t> expected) {
+  return explain(name, expected, [&](State state, Detail detail) {
+    return simulate(std::move(state), name, list, detail).explanation;
+  });
 }
 
 void PlanRun::accept(const Explanation& told) const {
   if (!told.feasible) throw PlanError(fmt::format("plan '{}' is infeasible: {}", told.plan, told.reason));
   check_streams(streams_, told.actions);
-}
-
-Explanation PlanRun::preflight(const Plan& plan, std::optional<std::uint64_t> expected) {
-  Explanation told = simulate(begin(plan.name, expected), plan, Detail::brief).explanation;
-  accept(told);
-  return told;
-}
-
-Explanation PlanRun::preflight(const std::string& name, std::span<const Action> list,
-                               std::optional<std::uint64_t> expected) {
-  Explanation told = simulate(begin(name, expected), name, list, Detail::brief).explanation;
-  accept(told);
-  return told;
 }
 
 void PlanRun::actions(Phase phase, std::span<const Action> list) {

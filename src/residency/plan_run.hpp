@@ -2,7 +2,7 @@
 
 #include <span>
 
-#include "core.hpp"
+#include "residency/core.hpp"
 
 namespace fheres::residency {
 
@@ -13,20 +13,23 @@ class PlanRun {
   PlanRun(Core& core, const TransferStreams& streams, PlanReport& report)
       : core_(core), streams_(streams), report_(report) {}
 
-  /// StaleStateError, PlanError, or the explanation of a feasible plan (R41, R49). Starts the report.
+  /// Starts the report and explains the plan, with holders where it is infeasible. StaleStateError (R49).
   Explanation preflight(const Plan& plan, std::optional<std::uint64_t> expected);
   Explanation preflight(const std::string& name, std::span<const Action> actions,
                         std::optional<std::uint64_t> expected);
+  /// PlanError unless it is feasible (R41); std::invalid_argument for a stream that an action cannot use (R46).
+  void accept(const Explanation& told) const;
 
   void actions(Phase phase, std::span<const Action> list);
   Reservation reserve(std::size_t index, const ReservationSpec& spec);
   void finish();
-
- private:
-  State begin(const std::string& name, std::optional<std::uint64_t> expected);
-  void accept(const Explanation& told) const;
+  /// Throws the PlanExecutionError of the exception that is being handled.
   [[noreturn]] void fail(Phase phase, std::size_t index, std::optional<Action> action,
                          std::optional<ReservationSpec> reservation);
+
+ private:
+  template <class Simulate>
+  Explanation explain(const std::string& name, std::optional<std::uint64_t> expected, Simulate simulate);
 
   Core& core_;
   const TransferStreams& streams_;

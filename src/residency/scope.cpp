@@ -7,9 +7,9 @@
 #include <fheres/base/clock.hpp>
 #include <fheres/residency/scope.hpp>
 
-#include "core.hpp"
-#include "plan_run.hpp"
-#include "transition_runner.hpp"
+#include "residency/core.hpp"
+#include "residency/plan_run.hpp"
+#include "residency/transition_runner.hpp"
 
 namespace fheres::residency {
 
@@ -114,6 +114,7 @@ void Scope::enter() {
   const TransitionLock transition(core);
   PlanRun run(core, b.streams, b.report);
   b.explanation = run.preflight(b.plan, b.expected);
+  run.accept(*b.explanation);
   b.start_watch();
   try {
     run.actions(Phase::reclaim, b.plan.reclaim);
@@ -131,9 +132,14 @@ void Scope::enter() {
 void Scope::close() {
   if (!open()) return;
   Body& b = *body_;
-  b.wait_for_consumers();
-  const TransitionLock transition(*b.core);
   PlanRun run(*b.core, b.streams, b.report);
+  try {
+    b.wait_for_consumers();
+  } catch (const memory::DeviceError&) {
+    b.end();
+    run.fail(Phase::exit, 0, std::nullopt, std::nullopt);
+  }
+  const TransitionLock transition(*b.core);
   try {
     run.actions(Phase::exit, b.plan.exit);
   } catch (...) {

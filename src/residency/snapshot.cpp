@@ -1,7 +1,7 @@
 #include <fheres/base/clock.hpp>
 #include <fheres/residency/snapshot.hpp>
 
-#include "core.hpp"
+#include "residency/core.hpp"
 
 namespace fheres::residency {
 namespace {

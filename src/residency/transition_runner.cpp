@@ -1,4 +1,4 @@
-#include "transition_runner.hpp"
+#include "residency/transition_runner.hpp"
 
 #include <algorithm>
 #include <stdexcept>
@@ -154,7 +154,9 @@ class Runner {
       } catch (...) {
         if (made_) keep_forever(std::move(made_));
         if (temporary_) keep_forever(std::move(temporary_));
-        core_.warn("a failed copy could not be waited for: its storage is kept until the process ends");
+        const std::lock_guard lock(core_.mutex);
+        core_.warnings.push_back(
+            "a failed copy could not be waited for: its storage is kept until the process ends");
       }
     }
     made_ = {};

@@ -4,7 +4,7 @@
 
 #include <fheres/residency/scope.hpp>
 
-#include "core.hpp"
+#include "residency/core.hpp"
 
 namespace fheres::residency {
 

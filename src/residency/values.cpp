@@ -6,7 +6,7 @@
 
 #include <fheres/base/check.hpp>
 
-#include "core.hpp"
+#include "residency/core.hpp"
 
 namespace fheres::residency {
 namespace {

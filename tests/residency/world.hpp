@@ -1,0 +1,111 @@
+#pragma once
+
+#include <cstring>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fheres/memory/emulated.hpp>
+#include <fheres/residency/manager.hpp>
+
+namespace fheres::residency::test {
+
+inline const Location kPageable = Location::pageable_host();
+inline const Location kPinned = Location::pinned_host();
+inline const Location kDevice = Location::cuda(0);
+
+inline ValueSpec make_spec(const std::string& name, Bytes bytes, ReplicaMode mode = ReplicaMode::replicable,
+                           Recoverability recoverability = Recoverability::must_preserve) {
+  ValueSpec spec;
+  spec.name = name;
+  spec.type = "bytes";
+  spec.logical_bytes = bytes;
+  spec.storage_bytes = round_up_to_granule(bytes);
+  spec.replica_mode = mode;
+  spec.recoverability = recoverability;
+  return spec;
+}
+
+inline ValueSpec reconstructible(const std::string& name, Bytes bytes) {
+  return make_spec(name, bytes, ReplicaMode::replicable, Recoverability::reconstructible);
+}
+
+/// A manager on the stepped driver: queued work completes when a test steps, or when somebody synchronizes.
+struct World {
+  explicit World(std::map<Location, Bytes> budgets = {}, int devices = 2)
+      : stepped(memory::make_stepped_driver({.devices = devices})) {
+    ManagerOptions options;
+    options.budgets = std::move(budgets);
+    options.warn = [this](const std::string& line) { warnings.push_back(line); };
+    manager = std::make_unique<Manager>(stepped, options);
+  }
+  ~World() { manager.reset(); }
+
+  /// A value of `bytes` bytes, each of them `fill`.
+  HandleId put(const std::string& name, Bytes bytes, Location at, unsigned char fill = 0,
+               ReplicaMode mode = ReplicaMode::replicable) {
+    Allocation block = manager->allocate(at, bytes);
+    std::memset(block.data(), fill, block.bytes());
+    return manager->adopt(std::move(block), at, make_spec(name, bytes, mode));
+  }
+
+  HandleId source(const std::string& name, Bytes bytes, Location at, unsigned char fill = 0) {
+    return manager->register_source(
+        reconstructible(name, bytes),
+        [fill](LoadContext& context) {
+          memory::Block block = context.allocate();
+          std::memset(block.data(), fill, block.bytes());
+          return block;
+        },
+        at);
+  }
+
+  bool at(HandleId value, Location where) {
+    for (const MaterializationSnapshot& m : manager->snapshot().values[value.serial].materializations)
+      if (m.at == where) return true;
+    return false;
+  }
+
+  Account account(Location where) {
+    const Snapshot seen = manager->snapshot();
+    const LocationSnapshot* found = seen.at(where);
+    return found ? found->account : Account{};
+  }
+
+  /// The recount of State, and the region's own word, agree with the accounts (R26).
+  bool accounts_hold() {
+    const State state = manager->planning_state();
+    const std::vector<Account> counted = state.recount();
+    for (std::size_t i = 0; i < counted.size(); ++i) {
+      const Account& kept = state.accounts()[i];
+      if (counted[i].used != kept.used || counted[i].reserved != kept.reserved) return false;
+    }
+    for (const LocationSnapshot& l : manager->snapshot().locations)
+      if (l.allocated > l.account.used + l.account.reserved) return false;
+    return true;
+  }
+
+  unsigned char first_byte(HandleId value, Location where) {
+    Lease lease = where.is_cuda() ? manager->acquire({value}, where, stepped->make_stream(where, "look"))
+                                  : manager->acquire({value}, where);
+    return static_cast<unsigned char>(*lease.view(value).data);
+  }
+
+  std::shared_ptr<memory::SteppedDriver> stepped;
+  std::vector<std::string> warnings;
+  std::unique_ptr<Manager> manager;
+};
+
+template <class E, class F>
+E caught(F&& work) {
+  try {
+    work();
+  } catch (const E& e) {
+    return e;
+  }
+  throw std::runtime_error("the expected exception was not thrown");
+}
+
+}  // namespace fheres::residency::test
