@@ -51,8 +51,9 @@ class Ledger {
     }
   }
 
-  // The only copy of a value that must be preserved, with no tier that could ever take it.
-  bool stuck(HandleId value) const {
+  // The only copy of a value that must be preserved, with no tier that could ever take it. `because` gets the tiers
+  // that could, were they empty.
+  bool stuck(HandleId value, std::vector<Location>* because = nullptr) const {
     const ValueRecord& record = problem_.state.record(value);
     if (record.spec->recoverability != Recoverability::must_preserve || record.materializations.size() != 1 ||
         record.materializations.front().protection.any() || problem_.requested(value)) {
@@ -63,6 +64,7 @@ class Ledger {
       const std::optional<Bytes> budget = budget_of(problem_.state, tier);
       const Bytes taken = plus(protected_[tier.index()], reserved_[tier.index()]);
       if (!budget || plus(taken, record.spec->storage_bytes) <= *budget) return false;
+      if (because != nullptr && record.spec->storage_bytes <= *budget) because->push_back(tier);
     }
     return true;
   }
@@ -141,6 +143,28 @@ void shrink(std::vector<Member>& members, Bytes budget) {
   members.resize(kept);
 }
 
+// Shrinks the members by their sum, and says where the sum is not all there is to it: an endpoint that may not even
+// be loadable, or a resident that stays only because of what fills its tiers.
+void settle(const Problem& problem, const Ledger& ledger, Certificate& found) {
+  shrink(found.members, found.budget);
+  std::vector<Location> full;
+  for (const Member& member : found.members) {
+    if (member.kind == Conflict::Kind::requirement) {
+      const ValueRecord& record = problem.state.record(member.value);
+      found.entangled = found.entangled || (record.materializations.empty() && *record.source != member.at &&
+                                            budget_of(problem.state, *record.source));
+    }
+    if (member.kind == Conflict::Kind::only_copy) ledger.stuck(member.value, &full);
+  }
+  std::sort(full.begin(), full.end());
+  full.erase(std::unique(full.begin(), full.end()), full.end());
+  for (const Location tier : full) {
+    found.entangled = true;
+    if (std::find(found.closed.begin(), found.closed.end(), tier) != found.closed.end()) continue;
+    add_held(problem, ledger, tier, found.members);
+  }
+}
+
 // An exclusive value that is protected where it is cannot come anywhere else.
 std::optional<Certificate> blocked_endpoint(const Problem& problem) {
   for (const Requirement& wanted : problem.request.require) {
@@ -156,6 +180,7 @@ std::optional<Certificate> blocked_endpoint(const Problem& problem) {
         .members =
             {{.kind = Conflict::Kind::requirement, .value = wanted.value, .at = wanted.at, .bytes = bytes},
              {.kind = Conflict::Kind::in_use, .value = wanted.value, .at = there.at, .bytes = bytes}},
+        .entangled = true,
         .load = {},
         .blocked = true};
   }
@@ -182,7 +207,8 @@ std::optional<Certificate> impossible_load(const Problem& problem, const Ledger&
                       .load = load};
     add_wanted(problem, source, false, found.members);
     add_held(problem, ledger, source, found.members);
-    shrink(found.members, *budget);
+    found.entangled = true;
+    settle(problem, ledger, found);
     return found;
   }
   return std::nullopt;
@@ -200,7 +226,7 @@ std::optional<Certificate> overfull_location(const Problem& problem, const Ledge
                       .load = {}};
     add_wanted(problem, account.at, true, found.members);
     add_held(problem, ledger, account.at, found.members);
-    shrink(found.members, *account.budget);
+    settle(problem, ledger, found);
     return found;
   }
   return std::nullopt;
@@ -262,7 +288,8 @@ std::optional<Certificate> overfull_closure(const Problem& problem, const Ledger
       add_held(problem, ledger, at, found.members);
     }
     found.members.insert(found.members.end(), confined.begin(), confined.end());
-    shrink(found.members, budget);
+    found.entangled = true;
+    settle(problem, ledger, found);
     return found;
   }
   return std::nullopt;

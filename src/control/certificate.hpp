@@ -14,9 +14,11 @@ struct Certificate {
   std::vector<Location> closed{};  // more than one: locations whose values can only move among themselves
   Bytes needed = 0;                // by all that must be charged there at once
   Bytes budget = 0;                // of all of them
-  std::vector<Member> members{};   // irreducible: without any one of them the sum holds
-  std::optional<Member> load{};    // the value whose loading needs the room, where that is what fails
-  bool blocked = false;            // no sum: an exclusive endpoint is protected at another location
+  std::vector<Member> members{};
+  bool entangled =
+      false;  // the members conflict, and fewer of them may; else without any one of them the rest fits
+  std::optional<Member> load{};  // the value whose loading needs the room, where that is what fails
+  bool blocked = false;          // no sum: an exclusive endpoint is protected at another location
 };
 
 std::optional<Certificate> certify_infeasible(const Problem& problem);

@@ -152,10 +152,16 @@ Shrunk shrink_by_search(const Problem& problem, std::vector<Member> members, std
   std::vector<Member> without = members;
   std::erase_if(without, is_resident);
   if (without.size() != members.size() && still_impossible(without)) members = std::move(without);
-  for (std::size_t i = members.size(); i-- > 0;) {
-    std::vector<Member> rest = members;
-    rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(i));
-    if (still_impossible(rest)) members = std::move(rest);
+  // Until nothing changes: taking an exclusive endpoint out of the request can make the rest harder, for a while.
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (std::size_t i = members.size(); i-- > 0;) {
+      std::vector<Member> rest = members;
+      rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(i));
+      if (!still_impossible(rest)) continue;
+      members = std::move(rest);
+      changed = true;
+    }
   }
   result.members = std::move(members);
   return result;

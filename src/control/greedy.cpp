@@ -90,12 +90,6 @@ bool greedy(const Problem& problem, Run& run, std::uint64_t& explored, std::opti
   return served;
 }
 
-bool drops_only(const Problem& problem, const std::vector<Step>& steps) {
-  return std::all_of(steps.begin(), steps.end(), [&](const Step& step) {
-    return step.kind != Step::Kind::evict || (!step.to && !problem.requested(step.value));
-  });
-}
-
 std::vector<Step> evictions_first(std::vector<Step> steps) {
   std::stable_partition(steps.begin(), steps.end(),
                         [](const Step& step) { return step.kind == Step::Kind::evict; });

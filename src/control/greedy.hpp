@@ -14,10 +14,6 @@ namespace fheres::control {
 /// `lacking` is the location that lacked room in the end.
 bool greedy(const Problem& problem, Run& run, std::uint64_t& explored, std::optional<Location>& lacking);
 
-/// Whether the evictions are nothing but drops of values that the request does not need. Taking such a drop
-/// earlier only lowers charges, and for longer: the order of these steps decides nothing.
-bool drops_only(const Problem& problem, const std::vector<Step>& steps);
-
 /// All evictions first, otherwise in the same order.
 std::vector<Step> evictions_first(std::vector<Step> steps);
 

@@ -1,6 +1,8 @@
 #include "run.hpp"
 
 #include <algorithm>
+#include <array>
+#include <utility>
 #include <variant>
 
 #include <fheres/base/check.hpp>
@@ -63,6 +65,36 @@ std::optional<Refusal> Run::take(const Step& step) {
   if (step.kind == Step::Kind::evict) mark(step.at);
   steps_.push_back(step);
   return std::nullopt;
+}
+
+bool drops_only(const Problem& problem, const std::vector<Step>& steps) {
+  return std::all_of(steps.begin(), steps.end(), [&](const Step& step) {
+    return step.kind != Step::Kind::evict || (!step.to && !problem.requested(step.value));
+  });
+}
+
+void Run::put_drops_first() {
+  const auto is_eviction = [](const Step& step) { return step.kind == Step::Kind::evict; };
+  if (std::is_partitioned(steps_.begin(), steps_.end(), is_eviction)) return;
+  const auto evictions = static_cast<std::size_t>(std::count_if(steps_.begin(), steps_.end(), is_eviction));
+  // Backwards, so that each mark knows how much leaves its location after it, and now left before it.
+  std::array<Bytes, Location::kCount> later{};
+  std::vector<Mark> marks;
+  std::size_t next = marks_.size();
+  std::size_t place = steps_.size();
+  for (std::size_t i = steps_.size(); i-- > 0;) {
+    const bool evicts = is_eviction(steps_[i]);
+    if (!evicts) --place;
+    for (; next > 0 && marks_[next - 1].step == i; --next) {
+      const Mark& old = marks_[next - 1];
+      if (!evicts) marks.push_back({place, old.at, old.charged - later[old.at.index()]});
+    }
+    if (evicts) later[steps_[i].at.index()] += state_.record(steps_[i].value).spec->storage_bytes;
+  }
+  FHERES_CHECK(place == evictions);
+  std::reverse(marks.begin(), marks.end());
+  marks_ = std::move(marks);
+  std::stable_partition(steps_.begin(), steps_.end(), is_eviction);
 }
 
 bool Run::take_all(const std::vector<Step>& steps) {

@@ -32,6 +32,10 @@ std::optional<residency::Refusal> admit_all(const Request& request, residency::S
 
 bool endpoints_are_there(const Request& request, const residency::State& state);
 
+/// Whether the evictions are nothing but drops of values that the request does not need. Taking such a drop
+/// earlier only lowers charges, and for longer.
+bool drops_only(const Problem& problem, const std::vector<Step>& steps);
+
 /// A state that is walked step by step by State's own rules, with the charges that each step reached.
 class Run {
  public:
@@ -46,13 +50,17 @@ class Run {
   /// Takes all; false at the first refusal.
   bool take_all(const std::vector<Step>& steps);
 
-  /// What was charged at a location during, or right after, a step.
+  /// What was charged at a budgeted location during, or right after, a step; in the order of steps. Evictions that
+  /// put_drops_first moved have none.
   struct Mark {
     std::size_t step;
     Location at;
     Bytes charged;
   };
   const std::vector<Mark>& marks() const { return marks_; }
+
+  /// Reorders the steps: all evictions first. Only where drops_only holds, so that the state stays the same.
+  void put_drops_first();
 
   bool reserved() const { return reserved_; }
   /// All endpoints are there, and the reservations are admitted.

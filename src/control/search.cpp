@@ -27,8 +27,8 @@ std::vector<Conflict> in_words(const Problem& problem, const std::vector<Member>
 
 Infeasible explain_certificate(const Problem& problem, Certificate found, const DecideOptions& options) {
   Infeasible answer{.request = problem.request.name, .reason = {}, .at = found.at};
-  if (found.closed.size() > 1) {
-    // The sum looks at several locations as if they were one; pieces may conflict before the sum does.
+  if (found.entangled && found.members.size() > 1) {
+    // Fewer of these may conflict for another reason than the sum.
     Shrunk shrunk = shrink_by_search(problem, std::move(found.members), options.search_state_limit,
                                      answer.explored_states);
     found.members = std::move(shrunk.members);
@@ -204,14 +204,15 @@ Outcome decide(const State& state, const Request& request, const Policy& policy,
     explored += opened;
     prefer_earlier_tiers(problem, run);
   }
-  // What can leave first leaves first: then the plan is a reclaim and an enter that is nothing but placements.
-  const bool free_order = drops_only(problem, run.steps());
-  if (!free_order) {
+  // What can leave first leaves first: then the plan is a reclaim, and an enter that is nothing but placements.
+  if (drops_only(problem, run.steps())) {
+    run.put_drops_first();
+  } else {
     Run early(problem);
     if (early.take_all(evictions_first(run.steps())) && early.served()) run = std::move(early);
   }
   prune(problem, run);
-  Decision decision = decision_of(problem, free_order ? evictions_first(run.steps()) : run.steps(), options);
+  Decision decision = decision_of(problem, run.steps(), options);
   decision.explored_states = explored;
   decision.bytes_moved = decision.explanation.moved_bytes();
   return decision;

@@ -1,0 +1,348 @@
+// Small random worlds: what decide answers against what brute force finds.
+#include <algorithm>
+#include <cstdlib>
+#include <deque>
+#include <random>
+#include <set>
+
+#include <doctest/doctest.h>
+
+#include <fheres/residency/explain.hpp>
+
+#include "world.hpp"
+
+using namespace fheres;
+using namespace fheres::control;
+using namespace fheres::control::testing;
+
+namespace {
+
+using residency::Action;
+using residency::Materialization;
+using residency::Refusal;
+using residency::Transition;
+using residency::ValueRecord;
+
+class Dice {
+ public:
+  explicit Dice(std::uint64_t seed) : engine_(seed) {}
+  std::uint64_t below(std::uint64_t bound) { return engine_() % bound; }
+  bool one_in(std::uint64_t n) { return below(n) == 0; }
+  template <class T>
+  const T& pick(const std::vector<T>& from) {
+    return from[below(from.size())];
+  }
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+struct Puzzle {
+  World world;
+  Request request;
+};
+
+Puzzle random_puzzle(std::uint64_t seed) {
+  Dice dice(seed);
+  std::vector<Location> places{pinned, cuda0, dice.one_in(2) ? cuda1 : pageable};
+  std::map<Location, Bytes> budgets;
+  for (const Location at : places) {
+    if (at == pageable ? dice.one_in(2) : !dice.one_in(6)) budgets[at] = kGranule * (2 + dice.below(9));
+  }
+  DeterministicTieredLRU::Tiers tiers;
+  for (const Location from : places) {
+    std::vector<Location> others;
+    for (const Location to : places) {
+      if (to != from && dice.one_in(2)) others.push_back(to);
+    }
+    if (dice.one_in(2)) std::reverse(others.begin(), others.end());
+    if (!others.empty()) tiers[from] = others;
+  }
+  Puzzle puzzle{World(budgets, tiers), {"r", {}, {}}};
+  World& world = puzzle.world;
+
+  const std::size_t count = 1 + dice.below(4);
+  const Bytes usual = kGranule * (1 + dice.below(4));
+  std::vector<HandleId> values;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::string name = "v" + std::to_string(i);
+    const Bytes bytes = dice.one_in(2) ? usual : kGranule * (1 + dice.below(8));
+    const Location start = dice.pick(places);
+    std::optional<HandleId> value;
+    if (dice.one_in(3)) {
+      value = world.put_source(name, bytes, start);
+    } else {
+      const auto mode =
+          dice.one_in(3) ? residency::ReplicaMode::exclusive : residency::ReplicaMode::replicable;
+      const auto made = world.state.adopt(
+          World::spec(name, bytes, mode, residency::Recoverability::must_preserve), start, bytes);
+      if (const HandleId* adopted = std::get_if<HandleId>(&made)) value = *adopted;
+    }
+    if (!value) continue;
+    for (const Location at : places) {
+      if (dice.one_in(2)) world.state.apply(residency::Ensure{*value, at, {}});
+    }
+    for (const Materialization& there : world.state.record(*value).materializations) {
+      if (dice.one_in(6)) world.hold(*value, there.at);
+    }
+    if (dice.one_in(3)) world.metadata.set(*value, static_cast<std::int64_t>(dice.below(3)), {});
+    if (dice.one_in(3)) world.metadata.touch(std::vector{*value});
+    values.push_back(*value);
+  }
+  if (dice.one_in(4)) world.state.reserve({dice.pick(places), kGranule * dice.below(3), "others"});
+  if (values.empty()) values.push_back(world.put("spare", kGranule, {Location::cuda(9)}));
+
+  const std::size_t wanted = 1 + dice.below(3);
+  for (std::size_t i = 0; i < wanted; ++i) {
+    const Requirement next{dice.pick(values), dice.pick(places)};
+    const bool exclusive =
+        world.state.record(next.value).spec->replica_mode == residency::ReplicaMode::exclusive;
+    const bool clash =
+        std::any_of(puzzle.request.require.begin(), puzzle.request.require.end(),
+                    [&](const auto& r) { return r == next || (exclusive && r.value == next.value); });
+    if (!clash) puzzle.request.require.push_back(next);
+  }
+  for (int i = 0; i < 2; ++i) {
+    if (dice.one_in(3)) {
+      puzzle.request.reserve.push_back(
+          {dice.pick(places), kGranule * dice.below(4), "reservation " + std::to_string(i)});
+    }
+  }
+  return puzzle;
+}
+
+// Every situation that any sequence of legal steps reaches, by State's own rules and nothing of the planner.
+class BruteForce {
+ public:
+  BruteForce(const State& start, const Request& request, const Policy& policy)
+      : request_(request), policy_(policy) {
+    visit(start, false);
+    while (!open_.empty() && !served_) {
+      const Node node = std::move(open_.front());
+      open_.pop_front();
+      expand(node);
+    }
+  }
+  bool served() const { return served_; }
+
+ private:
+  struct Node {
+    State state;
+    bool reserved;
+  };
+
+  void visit(const State& state, bool reserved) {
+    std::vector<std::size_t> key{reserved};
+    for (const ValueRecord& record : state.records()) {
+      for (const Materialization& there : record.materializations) key.push_back(there.at.index());
+      key.push_back(Location::kCount);
+    }
+    if (!seen_.insert(key).second) return;
+    const bool all_there =
+        std::all_of(request_.require.begin(), request_.require.end(),
+                    [&](const Requirement& r) { return state.record(r.value).at(r.at) != nullptr; });
+    if (reserved && all_there) served_ = true;
+    open_.push_back({state, reserved});
+  }
+
+  void try_action(const Node& node, const Action& action) {
+    State next = node.state;
+    const auto result = next.apply(action);
+    if (std::holds_alternative<Transition>(result)) visit(next, node.reserved);
+  }
+
+  void expand(const Node& node) {
+    if (!node.reserved) {
+      State next = node.state;
+      const bool all = std::all_of(request_.reserve.begin(), request_.reserve.end(), [&](const auto& spec) {
+        return std::holds_alternative<residency::ReservationId>(next.reserve(spec));
+      });
+      if (all) visit(next, true);
+    }
+    for (std::uint64_t serial = 0; serial < node.state.records().size(); ++serial) {
+      const HandleId value = node.state.handle(serial);
+      for (const Materialization& there : node.state.records()[serial].materializations) {
+        try_action(node, residency::Drop{value, there.at});
+        for (const Location tier : policy_.fallback_tiers(there.at)) {
+          try_action(node, residency::Move{value, tier, there.at});
+        }
+      }
+    }
+    if (!node.reserved) return;
+    for (const Requirement& wanted : request_.require) {
+      const bool exclusive =
+          node.state.record(wanted.value).spec->replica_mode == residency::ReplicaMode::exclusive;
+      if (exclusive) {
+        try_action(node, residency::Move{wanted.value, wanted.at, {}});
+      } else {
+        try_action(node, residency::Ensure{wanted.value, wanted.at, {}});
+      }
+    }
+  }
+
+  const Request& request_;
+  const Policy& policy_;
+  std::set<std::vector<std::size_t>> seen_;
+  std::deque<Node> open_;
+  bool served_ = false;
+};
+
+bool possible(const State& state, const Request& request, const Policy& policy) {
+  return BruteForce(state, request, policy).served();
+}
+
+// The plan without its i-th action of reclaim and enter, and without what then has nothing to act on.
+std::optional<residency::Plan> without(const State& start, const residency::Plan& plan, std::size_t index) {
+  State state = start;
+  residency::Plan shorter{plan.name, {}, plan.reservations, {}, {}};
+  std::size_t i = 0;
+  const auto walk = [&](const std::vector<Action>& from, std::vector<Action>& to) {
+    for (const Action& action : from) {
+      if (i++ == index) continue;
+      const auto result = state.apply(action);
+      if (const Refusal* refusal = std::get_if<Refusal>(&result)) {
+        if (refusal->rule == Refusal::Rule::unavailable) continue;
+        return false;
+      }
+      to.push_back(action);
+    }
+    return true;
+  };
+  if (!walk(plan.reclaim, shorter.reclaim)) return std::nullopt;
+  for (const auto& reservation : plan.reservations) {
+    if (std::holds_alternative<Refusal>(state.reserve(reservation))) return std::nullopt;
+  }
+  if (!walk(plan.enter, shorter.enter)) return std::nullopt;
+  return shorter;
+}
+
+bool serves(const State& start, const Request& request, const residency::Plan& plan) {
+  const residency::Simulation run = residency::simulate(start, plan);
+  return run.explanation.feasible && plan.exit.empty() && plan.reservations == request.reserve &&
+         std::all_of(request.require.begin(), request.require.end(),
+                     [&](const Requirement& r) { return run.state.record(r.value).at(r.at) != nullptr; });
+}
+
+// The world that has only some lines of a conflict.
+struct Restricted {
+  State state;
+  Request request;
+};
+Restricted restricted(const Puzzle& puzzle, const std::vector<Conflict>& lines) {
+  Restricted result{puzzle.world.state, {"r", {}, {}}};
+  State& state = result.state;
+  const auto requested = [&](HandleId value) {
+    return std::any_of(puzzle.request.require.begin(), puzzle.request.require.end(),
+                       [&](const Requirement& r) { return r.value == value; });
+  };
+  for (std::uint64_t serial = 0; serial < state.records().size(); ++serial) {
+    const HandleId value = state.handle(serial);
+    const auto places = state.records()[serial].materializations;
+    bool named = false;
+    for (const Conflict& line : lines) named = named || line.value == value;
+    for (const Materialization& there : places) {
+      bool guarded = false;
+      for (const Conflict& line : lines) {
+        guarded = guarded || (line.value == value && line.kind != Conflict::Kind::requirement &&
+                              (line.at == there.at || !requested(value)));
+      }
+      for (std::uint32_t i = 0; !guarded && i < there.protection.hold; ++i) {
+        state.unprotect(value, there.at, State::Token::hold);
+      }
+    }
+    if (!named) state.apply(residency::Discard{value});
+  }
+  for (const auto& record : puzzle.world.state.reservations()) {
+    const bool named = std::any_of(lines.begin(), lines.end(),
+                                   [&](const Conflict& c) { return c.reservation == record.id; });
+    if (!named) state.release(record.id);
+  }
+  for (const Conflict& line : lines) {
+    if (line.kind == Conflict::Kind::requirement) result.request.require.push_back({*line.value, line.at});
+    if (line.kind != Conflict::Kind::reservation) continue;
+    for (const auto& reservation : puzzle.request.reserve) {
+      if (reservation.label == line.name) result.request.reserve.push_back(reservation);
+    }
+  }
+  return result;
+}
+
+std::uint64_t setting(const char* name, std::uint64_t otherwise) {
+  const char* text = std::getenv(name);
+  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
+}
+
+void check_decision(const Puzzle& puzzle, const Decision& decision) {
+  const State& state = puzzle.world.state;
+  std::string text;
+  for (const auto* part : {&decision.plan.reclaim, &decision.plan.enter}) {
+    for (const Action& action : *part) {
+      text += std::string(" ") + residency::verb_of(action) + " v" + std::to_string(value_of(action).serial) + " " +
+              residency::location_of(action)->name() + ";";
+    }
+    text += " |";
+  }
+  INFO("plan:" << text);
+  CHECK(serves(state, puzzle.request, decision.plan));
+  for (const Eviction& eviction : decision.evictions) {
+    CHECK_FALSE(eviction.reason().empty());
+    std::size_t index = 0;
+    const auto& reclaim = decision.plan.reclaim;
+    const auto found = std::find(reclaim.begin(), reclaim.end(), eviction.action);
+    if (found != reclaim.end()) {
+      index = static_cast<std::size_t>(found - reclaim.begin());
+    } else {
+      const auto& enter = decision.plan.enter;
+      index = reclaim.size() + static_cast<std::size_t>(
+                                   std::find(enter.begin(), enter.end(), eviction.action) - enter.begin());
+    }
+    INFO(eviction.reason());
+    const std::optional<residency::Plan> shorter = without(state, decision.plan, index);
+    CHECK_FALSE((shorter && serves(state, puzzle.request, *shorter)));
+  }
+}
+
+void check_infeasible(const Puzzle& puzzle, const Infeasible& answer) {
+  CHECK(answer.irreducible);
+  CHECK_FALSE(answer.conflict.empty());
+  const Restricted all = restricted(puzzle, answer.conflict);
+  CHECK_FALSE(possible(all.state, all.request, puzzle.world.policy));
+  for (std::size_t i = 0; i < answer.conflict.size(); ++i) {
+    std::vector<Conflict> fewer = answer.conflict;
+    fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
+    const Restricted rest = restricted(puzzle, fewer);
+    INFO("without " << answer.conflict[i].text());
+    CHECK(possible(rest.state, rest.request, puzzle.world.policy));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("R57 R58 R59 R60 in random small worlds every answer is what brute force finds") {
+  const std::uint64_t first = setting("FHERES_SEED", 1);
+  const std::uint64_t count = setting("FHERES_WORLDS", 4000);
+  std::uint64_t feasible = 0, evicting = 0, infeasible = 0, searched = 0;
+  for (std::uint64_t seed = first; seed < first + count; ++seed) {
+    CAPTURE(seed);
+    const Puzzle puzzle = random_puzzle(seed);
+    const Outcome outcome = puzzle.world.decide(puzzle.request);
+    const bool can = possible(puzzle.world.state, puzzle.request, puzzle.world.policy);
+    CHECK(std::holds_alternative<Decision>(outcome) == can);
+    CHECK(std::holds_alternative<Infeasible>(outcome) == !can);
+    if (const auto* decision = std::get_if<Decision>(&outcome)) {
+      ++feasible;
+      evicting += decision->evictions.empty() ? 0 : 1;
+      check_decision(puzzle, *decision);
+    } else if (const auto* answer = std::get_if<Infeasible>(&outcome)) {
+      ++infeasible;
+      searched += answer->explored_states > 0 ? 1 : 0;
+      INFO(answer->reason);
+      check_infeasible(puzzle, *answer);
+    }
+  }
+  MESSAGE("worlds " << count << " from seed " << first << ": " << feasible << " feasible, " << evicting
+                    << " of them with evictions, " << infeasible << " infeasible, " << searched
+                    << " of them by exhaustion");
+  CHECK(evicting > count / 50);
+  CHECK(infeasible > count / 20);
+}
