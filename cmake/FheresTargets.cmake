@@ -28,6 +28,7 @@ function(fheres_area area)
   add_library(fheres_${area} STATIC ${arg_SOURCES})
   target_link_libraries(fheres_${area} PUBLIC fheres_options PRIVATE fmt::fmt)
   target_link_libraries(fheres_${area} PUBLIC ${arg_LINKS})
+  target_include_directories(fheres_${area} PRIVATE ${CMAKE_SOURCE_DIR}/src)
   set_target_properties(fheres_${area} PROPERTIES POSITION_INDEPENDENT_CODE ON)
 endfunction()
 

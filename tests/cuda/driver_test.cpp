@@ -175,3 +175,11 @@ TEST_CASE("work of a stream that lost its last handle still runs") {
   driver->synchronize_device(kDevice);
   CHECK(ran);
 }
+
+TEST_CASE("a driver can be made for named devices, and not for one that is not there") {
+  const auto driver = make_cuda_driver({0});
+  CHECK(driver->device_count() == 1);
+  CHECK_FALSE(driver->present(Location::cuda(1)));
+  CHECK_THROWS_AS(make_cuda_driver({cuda_device_count()}), DeviceError);
+  CHECK_THROWS_AS(make_cuda_driver({-1}), DeviceError);
+}

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <fheres/memory/driver.hpp>
 
@@ -15,9 +16,10 @@ int cuda_device_count() noexcept;
 /// `no CUDA device: CUDA driver version is insufficient for CUDA runtime version`.
 std::string cuda_status();
 
-/// The driver of the real machine: one piece of device memory a region, pinned memory from the vendor,
-/// streams that never wait for the default stream. Contract: memory/driver.hpp. Throws DeviceError with
-/// cuda_status() when there is no device that it can use.
-std::shared_ptr<Driver> make_cuda_driver();
+/// The driver of the real machine: one piece of device memory a region, pinned memory from the vendor, streams
+/// that never wait for the default stream. Contract: memory/driver.hpp. Its cuda:i is the machine's device
+/// devices[i], or device i where none are named.
+/// Throws DeviceError with cuda_status() when there is no device that it can use, or no such one.
+std::shared_ptr<Driver> make_cuda_driver(std::vector<int> devices = {});
 
 }  // namespace fheres::memory

@@ -7,6 +7,8 @@ int cuda_device_count() noexcept { return 0; }
 
 std::string cuda_status() { return "built without CUDA"; }
 
-std::shared_ptr<Driver> make_cuda_driver() { throw DeviceError("make_cuda_driver", cuda_status()); }
+std::shared_ptr<Driver> make_cuda_driver(std::vector<int>) {
+  throw DeviceError("make_cuda_driver", cuda_status());
+}
 
 }  // namespace fheres::memory

@@ -1,8 +1,9 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <new>
+#include <numeric>
 #include <stdexcept>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -19,11 +20,12 @@ using cuda::DeviceGuard;
 // Destructors here run at process exit too, when the runtime may be gone: they look at no result.
 
 struct CudaStream final : StreamState {
-  explicit CudaStream(Location where) : StreamState(where) {
-    const DeviceGuard guard(where.device());
+  CudaStream(Location where, int its_ordinal) : StreamState(where), ordinal(its_ordinal) {
+    const DeviceGuard guard(ordinal);
     FHERES_CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
   }
   ~CudaStream() override { (void)cudaStreamDestroy(stream); }
+  const int ordinal;  // what the runtime calls its device
   cudaStream_t stream = nullptr;
 };
 
@@ -34,11 +36,12 @@ struct CudaEvent final : EventState {
   cudaEvent_t event = nullptr;
 };
 
-cudaStream_t stream_of(const Stream& stream) {
+const CudaStream& state_of(const Stream& stream) {
+  check_stream(stream);
   const auto* state = dynamic_cast<const CudaStream*>(stream.state());
   if (state == nullptr)
-    throw std::invalid_argument("expected a stream of the cuda driver, got another or none");
-  return state->stream;
+    throw std::invalid_argument("expected a stream of the cuda driver, got another driver's");
+  return *state;
 }
 
 cudaEvent_t event_of(const Event& event) {
@@ -58,13 +61,13 @@ cudaMemcpyKind kind_of(const Extent& destination, const Extent& source) {
 }
 
 // The pitched form of the runtime is the only one that names both devices.
-void copy_rows_between(const Extent& destination, const Extent& source, const Copy2D& shape,
-                       cudaStream_t stream) {
+void copy_rows_between(const Extent& destination, int destination_device, const Extent& source,
+                       int source_device, const Copy2D& shape, cudaStream_t stream) {
   cudaMemcpy3DPeerParms parms{};
   parms.srcPtr = cudaPitchedPtr{source.data, shape.source_pitch, shape.row_bytes, shape.rows};
   parms.dstPtr = cudaPitchedPtr{destination.data, shape.destination_pitch, shape.row_bytes, shape.rows};
-  parms.srcDevice = source.at.device();
-  parms.dstDevice = destination.at.device();
+  parms.srcDevice = source_device;
+  parms.dstDevice = destination_device;
   parms.extent = cudaExtent{shape.row_bytes, shape.rows, 1};
   FHERES_CUDA(cudaMemcpy3DPeerAsync(&parms, stream));
 }
@@ -76,11 +79,12 @@ void run_host_work(void* work) noexcept {
 
 class CudaDriver final : public Driver {
  public:
-  explicit CudaDriver(int devices) : devices_(devices) {}
+  explicit CudaDriver(std::vector<int> devices) : devices_(std::move(devices)) {}
 
   std::string name() const override { return "cuda"; }
-  bool present(Location at) const override { return at.is_host() || at.device() < devices_; }
-  int device_count() const override { return devices_; }
+  bool present(Location at) const override { return at.is_host() || at.device() < device_count(); }
+  int device_count() const override { return static_cast<int>(devices_.size()); }
+  int ordinal(Location device) const { return devices_[static_cast<std::size_t>(device.device())]; }
   std::string describe(Location at) const override;
   std::optional<DeviceMemory> observe(Location at) const noexcept override;
 
@@ -105,13 +109,13 @@ class CudaDriver final : public Driver {
 
  private:
   void expect_device(Location at) const;
-  const int devices_;
+  const std::vector<int> devices_;  // the runtime's numbers of cuda:0, cuda:1, ...
 };
 
 void CudaDriver::expect_device(Location at) const {
   if (!at.is_cuda() || !present(at)) {
-    throw std::invalid_argument(fmt::format("expected one of {} cuda location{}, got {}", devices_,
-                                            devices_ == 1 ? "" : "s", at.name()));
+    throw std::invalid_argument(fmt::format("expected one of {} cuda location{}, got {}", device_count(),
+                                            device_count() == 1 ? "" : "s", at.name()));
   }
 }
 
@@ -119,14 +123,14 @@ std::string CudaDriver::describe(Location at) const {
   if (at.is_host()) return at == Location::pinned_host() ? "page-locked host memory" : "host memory";
   expect_device(at);
   cudaDeviceProp properties{};
-  FHERES_CUDA(cudaGetDeviceProperties(&properties, at.device()));
+  FHERES_CUDA(cudaGetDeviceProperties(&properties, ordinal(at)));
   return properties.name;
 }
 
 std::optional<DeviceMemory> CudaDriver::observe(Location at) const noexcept {
   if (at.is_host() || !present(at)) return std::nullopt;
   try {
-    const DeviceGuard guard(at.device());
+    const DeviceGuard guard(ordinal(at));
     std::size_t free = 0, total = 0;
     FHERES_CUDA(cudaMemGetInfo(&free, &total));
     return DeviceMemory{free, total};
@@ -146,7 +150,7 @@ std::byte* CudaDriver::allocate(Location at, Bytes bytes) {
   if (at.is_cuda()) expect_device(at);
   void* data = nullptr;
   // Pinned memory is portable, so any context will do to make it.
-  const DeviceGuard guard(at.is_cuda() ? at.device() : 0);
+  const DeviceGuard guard(ordinal(at.is_cuda() ? at : Location::cuda(0)));
   const cudaError_t status =
       at.is_cuda() ? cudaMalloc(&data, size) : cudaHostAlloc(&data, size, cudaHostAllocPortable);
   const char* call = at.is_cuda() ? "cudaMalloc" : "cudaHostAlloc";
@@ -171,7 +175,7 @@ void CudaDriver::deallocate(Location at, std::byte* data, Bytes) noexcept {
 
 Stream CudaDriver::make_stream(Location device, const std::string&) {
   expect_device(device);
-  return Stream(std::make_shared<CudaStream>(device));
+  return Stream(std::make_shared<CudaStream>(device, ordinal(device)));
 }
 
 void* CudaDriver::native(const Stream& stream) const noexcept {
@@ -180,18 +184,18 @@ void* CudaDriver::native(const Stream& stream) const noexcept {
 }
 
 Event CudaDriver::record(const Stream& stream) {
-  const cudaStream_t native_stream = stream_of(stream);
-  const DeviceGuard guard(stream.device().device());
-  auto state = std::make_shared<CudaEvent>();
-  FHERES_CUDA(cudaEventRecord(state->event, native_stream));
-  return Event(std::move(state));
+  const CudaStream& state = state_of(stream);
+  const DeviceGuard guard(state.ordinal);
+  auto event = std::make_shared<CudaEvent>();
+  FHERES_CUDA(cudaEventRecord(event->event, state.stream));
+  return Event(std::move(event));
 }
 
 void CudaDriver::wait(const Stream& stream, const Event& event) {
   if (!event) return;
-  const cudaStream_t native_stream = stream_of(stream);
-  const DeviceGuard guard(stream.device().device());
-  FHERES_CUDA(cudaStreamWaitEvent(native_stream, event_of(event), 0));
+  const CudaStream& state = state_of(stream);
+  const DeviceGuard guard(state.ordinal);
+  FHERES_CUDA(cudaStreamWaitEvent(state.stream, event_of(event), 0));
 }
 
 bool CudaDriver::complete(const Event& event) const {
@@ -210,42 +214,42 @@ void CudaDriver::synchronize(const Event& event) {
 }
 
 void CudaDriver::synchronize(const Stream& stream) {
-  const cudaStream_t native_stream = stream_of(stream);
-  const DeviceGuard guard(stream.device().device());
-  FHERES_CUDA(cudaStreamSynchronize(native_stream));
+  const CudaStream& state = state_of(stream);
+  const DeviceGuard guard(state.ordinal);
+  FHERES_CUDA(cudaStreamSynchronize(state.stream));
 }
 
 void CudaDriver::synchronize_device(Location device) {
   expect_device(device);
-  const DeviceGuard guard(device.device());
+  const DeviceGuard guard(ordinal(device));
   FHERES_CUDA(cudaDeviceSynchronize());
 }
 
 void CudaDriver::copy(const Stream& stream, const Extent& destination, const Extent& source) {
   check_copy(stream, destination, source);
-  const cudaStream_t native_stream = stream_of(stream);
+  const CudaStream& state = state_of(stream);
   if (source.bytes == 0) return;
-  const DeviceGuard guard(stream.device().device());
+  const DeviceGuard guard(state.ordinal);
   if (between_devices(destination, source)) {
     FHERES_CUDA(cudaMemcpyPeerAsync(destination.data, destination.at.device(), source.data,
-                                    source.at.device(), source.bytes, native_stream));
+                                    source.at.device(), source.bytes, state.stream));
   } else {
     FHERES_CUDA(cudaMemcpyAsync(destination.data, source.data, source.bytes, kind_of(destination, source),
-                                native_stream));
+                                state.stream));
   }
 }
 
 void CudaDriver::copy_2d(const Stream& stream, const Extent& destination, const Extent& source,
                          const Copy2D& shape) {
   check_copy_2d(stream, destination, source, shape);
-  const cudaStream_t native_stream = stream_of(stream);
+  const CudaStream& state = state_of(stream);
   if (shape.rows == 0 || shape.row_bytes == 0) return;
-  const DeviceGuard guard(stream.device().device());
+  const DeviceGuard guard(state.ordinal);
   if (between_devices(destination, source)) {
-    copy_rows_between(destination, source, shape, native_stream);
+    copy_rows_between(destination, ordinal(destination.at), source, ordinal(source.at), shape, state.stream);
   } else {
     FHERES_CUDA(cudaMemcpy2DAsync(destination.data, shape.destination_pitch, source.data, shape.source_pitch,
-                                  shape.row_bytes, shape.rows, kind_of(destination, source), native_stream));
+                                  shape.row_bytes, shape.rows, kind_of(destination, source), state.stream));
   }
 }
 
@@ -255,19 +259,34 @@ void CudaDriver::copy_host(const Extent& destination, const Extent& source) {
 }
 
 void CudaDriver::enqueue(const Stream& stream, std::function<void()> work) {
-  const cudaStream_t native_stream = stream_of(stream);
-  const DeviceGuard guard(stream.device().device());
+  const CudaStream& state = state_of(stream);
+  const DeviceGuard guard(state.ordinal);
   auto owned = std::make_unique<std::function<void()>>(std::move(work));
-  FHERES_CUDA(cudaLaunchHostFunc(native_stream, run_host_work, owned.get()));
+  FHERES_CUDA(cudaLaunchHostFunc(state.stream, run_host_work, owned.get()));
   (void)owned.release();  // run_host_work owns it now
 }
 
 }  // namespace
 
-std::shared_ptr<Driver> make_cuda_driver() {
-  const int devices = cuda_device_count();
-  if (devices == 0) throw DeviceError("make_cuda_driver", cuda_status());
-  return std::make_shared<CudaDriver>(devices);
+std::shared_ptr<Driver> make_cuda_driver(std::vector<int> devices) {
+  const int usable = cuda_device_count();
+  if (usable == 0) throw DeviceError("make_cuda_driver", cuda_status());
+  for (int device : devices) {
+    if (device < 0 || device >= usable) {
+      throw DeviceError("make_cuda_driver", fmt::format("no device {}: {}", device, cuda_status()));
+    }
+  }
+  if (devices.empty()) {
+    devices.resize(static_cast<std::size_t>(usable));
+    std::iota(devices.begin(), devices.end(), 0);
+  }
+  return std::make_shared<CudaDriver>(std::move(devices));
+}
+
+int cuda::ordinal(const Driver& driver, Location device) {
+  const auto* ours = dynamic_cast<const CudaDriver*>(&driver);
+  if (ours == nullptr) throw std::invalid_argument("expected the cuda driver, got " + driver.name());
+  return ours->ordinal(device);
 }
 
 }  // namespace fheres::memory

@@ -21,6 +21,7 @@ class CudaBackend final : public Backend {
       : Backend(std::move(basis)),
         driver_(std::move(driver)),
         device_(device),
+        ordinal_(memory::cuda::ordinal(*driver_, device)),
         tables_(this->basis(), driver_, device) {}
 
   std::string name() const override { return "cuda"; }
@@ -65,6 +66,7 @@ class CudaBackend final : public Backend {
 
   std::shared_ptr<memory::Driver> driver_;
   memory::Location device_;
+  int ordinal_;  // what the runtime calls the device
   cuda::DeviceTables tables_;
 };
 
@@ -75,7 +77,7 @@ cudaStream_t native(const memory::Driver& driver, memory::Location device, const
 }
 
 CudaBackend::Queue::Queue(const CudaBackend& backend, const Stream& stream)
-    : stream_(native(*backend.driver_, backend.device_, stream)), guard_(backend.device_.device()) {}
+    : stream_(native(*backend.driver_, backend.device_, stream)), guard_(backend.ordinal_) {}
 
 void CudaBackend::forward(View values, const Stream& stream) const {
   shapes::forward(basis(), values);

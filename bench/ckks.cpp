@@ -1,0 +1,174 @@
+// CKKS operations on a CUDA device: checked against the cpu back end, then timed. See README.md.
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <fstream>
+#include <stdexcept>
+
+#include <fmt/format.h>
+
+#include <fheres/memory/cuda.hpp>
+#include <fheres/ring/cuda.hpp>
+#include <fheres/scheme/presets.hpp>
+
+#include "operations.hpp"
+#include "timing.hpp"
+
+namespace fheres::bench {
+namespace {
+
+// Operand sets in use together: more than any device's cache.
+constexpr Bytes kWorkingSet = 192 * kMiB;
+
+struct Options {
+  std::vector<std::string> presets;
+  int device = 0;
+  int repetitions = 30;
+  std::string json;
+};
+
+Options parse(int argc, char** argv) {
+  Options options;
+  for (int i = 1; i < argc; i += 2) {
+    const std::string name = argv[i];
+    if (i + 1 >= argc) throw std::invalid_argument("expected a value after " + name);
+    const std::string value = argv[i + 1];
+    if (name == "--preset") {
+      options.presets.push_back(value);
+    } else if (name == "--device") {
+      options.device = std::stoi(value);
+    } else if (name == "--repetitions") {
+      options.repetitions = std::stoi(value);
+    } else if (name == "--json") {
+      options.json = value;
+    } else {
+      throw std::invalid_argument("expected --preset, --device, --repetitions or --json, got " + name);
+    }
+  }
+  if (options.presets.empty()) options.presets.push_back("slots8192-scale40-levels7");
+  return options;
+}
+
+struct Row {
+  std::string preset;
+  std::string operation;
+  Bytes bytes;
+  Measured measured;
+};
+
+class Device {
+ public:
+  explicit Device(int number)
+      : driver(memory::make_cuda_driver()),
+        at(memory::Location::cuda(number)),
+        stream(driver->make_stream(at, "bench")) {}
+  std::shared_ptr<memory::Driver> driver;
+  memory::Location at;
+  memory::Stream stream;
+};
+
+// The first set's result on the device against the host's, byte by byte.
+void check(const Operation& operation, const ckks::Evaluator& on_host, const ckks::Evaluator& on_device,
+           const Operands& host, const Operands& device, Device& where) {
+  operation.run(on_host, host, {});
+  operation.run(on_device, device, where.stream);
+  std::vector<std::byte> result(operation.result_bytes);
+  where.driver->copy(where.stream, {memory::Location::pageable_host(), result.data(), result.size()},
+                     {where.at, device.piece(3).data(), result.size()});
+  where.driver->synchronize(where.stream);
+  if (std::memcmp(result.data(), host.piece(3).data(), result.size()) != 0) {
+    throw std::runtime_error(operation.name + ": the device's residues differ from the host's");
+  }
+}
+
+std::vector<Row> run(const std::string& preset, const Options& options, Device& device) {
+  const auto literal = scheme::find_preset(preset);
+  if (!literal) throw std::invalid_argument("no preset " + preset);
+  const scheme::Parameters parameters = scheme::Parameters::make(*literal);
+  const ckks::Context host_context = ckks::Context::on_host(parameters);
+  const ckks::Evaluator on_host(host_context);
+  const ckks::Evaluator on_device(ckks::Context(
+      parameters, ring::make_cuda_backend(host_context.backend().shared_basis(), device.driver, device.at)));
+
+  Operands host(parameters, device.driver, memory::Location::pageable_host());
+  host.randomize(host_context.basis(), 1);
+  std::vector<std::unique_ptr<Operands>> sets;
+  while (sets.empty() || sets.size() * host.bytes() < kWorkingSet) {
+    sets.push_back(std::make_unique<Operands>(parameters, device.driver, device.at));
+    sets.back()->copy_from(host, device.stream);
+  }
+
+  std::vector<Row> rows;
+  for (const Operation& operation : operations(parameters)) {
+    check(operation, on_host, on_device, host, *sets.front(), device);
+    const Measured measured = measure(
+        *device.driver, device.stream, static_cast<int>(sets.size()), options.repetitions,
+        [&](int set) { operation.run(on_device, *sets[static_cast<std::size_t>(set)], device.stream); });
+    rows.push_back({preset, operation.name, operation.bytes, measured});
+  }
+  return rows;
+}
+
+void print(const std::vector<Row>& rows, const std::string& device, double bandwidth) {
+  fmt::print("{}, copy on the device {:.2f} TB/s read plus written\n", device, 1e-12 * bandwidth);
+  fmt::print(
+      "median (minimum) in us; one: a single call and its launches; queued, graph: per call of many\n");
+  fmt::print("{:<28} {:<23} {:>16} {:>16} {:>16} {:>8} {:>6}\n", "preset", "operation", "one", "queued",
+             "graph", "MB", "copy %");
+  for (const Row& row : rows) {
+    const auto cell = [](const Times& t) { return fmt::format("{:.1f} ({:.1f})", t.median, t.minimum); };
+    const double share = static_cast<double>(row.bytes) / (1e-6 * row.measured.graph.median) / bandwidth;
+    fmt::print("{:<28} {:<23} {:>16} {:>16} {:>16} {:>8.1f} {:>6.0f}\n", row.preset, row.operation,
+               cell(row.measured.one), cell(row.measured.queued), cell(row.measured.graph),
+               1e-6 * static_cast<double>(row.bytes), 100 * share);
+  }
+}
+
+void write_json(const std::string& path, const std::vector<Row>& rows, const std::string& device,
+                double bandwidth, int repetitions) {
+  std::string text = fmt::format(
+      "{{\n  \"schema\": \"fheres/bench-ckks/v1\",\n  \"device\": \"{}\",\n  \"repetitions\": {},\n"
+      "  \"copy_bytes_per_second\": {:.4g},\n  \"operations\": [\n",
+      device, repetitions, bandwidth);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto times = [](const Times& t) {
+      return fmt::format("{{\"median_us\": {:.3f}, \"minimum_us\": {:.3f}}}", t.median, t.minimum);
+    };
+    const Row& row = rows[i];
+    text += fmt::format(
+        "    {{\"preset\": \"{}\", \"operation\": \"{}\", \"bytes\": {}, \"one\": {}, \"queued\": {}, "
+        "\"graph\": {}}}{}\n",
+        row.preset, row.operation, row.bytes, times(row.measured.one), times(row.measured.queued),
+        times(row.measured.graph), i + 1 < rows.size() ? "," : "");
+  }
+  text += "  ]\n}\n";
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  if (!file.flush()) throw std::runtime_error("cannot write " + path);
+}
+
+int main_checked(int argc, char** argv) {
+  const Options options = parse(argc, argv);
+  Device device(options.device);
+  const double bandwidth = copy_bandwidth(*device.driver, device.stream, options.repetitions);
+  std::vector<Row> rows;
+  for (const std::string& preset : options.presets) {
+    for (Row& row : run(preset, options, device)) rows.push_back(std::move(row));
+  }
+  const std::string name = device.driver->describe(device.at);
+  print(rows, name, bandwidth);
+  if (!options.json.empty()) write_json(options.json, rows, name, bandwidth, options.repetitions);
+  return 0;
+}
+
+}  // namespace
+}  // namespace fheres::bench
+
+int main(int argc, char** argv) {
+  try {
+    return fheres::bench::main_checked(argc, argv);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "bench_ckks: %s\n", error.what());
+    return 1;
+  }
+}
