@@ -10,10 +10,8 @@ Decryptor::Decryptor(Context host, const SecretKey& secret) : host_(std::move(ho
 Plaintext Decryptor::decrypt(const CiphertextView& ciphertext) const {
   const ring::Backend& backend = host_.backend();
   const memory::Stream now;
-  scheme::ValueType type = ciphertext.type();
-  type.kind = scheme::Kind::plaintext;
-  type.components = scheme::ValueType{}.components;
-  Plaintext plaintext(host_.parameters(), type);
+  const scheme::ValueType& type = ciphertext.type();
+  Plaintext plaintext(host_.parameters(), scheme::plaintext_type(host_.parameters(), type.level, type.scale));
   const ring::View out = ring_view(host_, plaintext.ref());
   const ring::ConstView in = ring_view(host_, ciphertext);
   const ring::ConstView s = secret_.state_->view().limb_range(in.first_prime, in.limbs);

@@ -127,11 +127,7 @@ Plaintext Encoder::encode(std::span<const Complex> message, int level, const sch
     }
   }
 
-  scheme::ValueType type;
-  type.kind = scheme::Kind::plaintext;
-  type.level = level;
-  type.scale = scale;
-  Plaintext plaintext(parameters, type);
+  Plaintext plaintext(parameters, scheme::plaintext_type(parameters, level, scale));
   const ring::View out = ring_view(host_, plaintext.ref());
   for (int limb = 0; limb < out.limbs; ++limb) {
     const scheme::Modulus& q = host_.basis().prime(out.first_prime + limb);

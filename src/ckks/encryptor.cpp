@@ -23,9 +23,8 @@ Ciphertext Encryptor::encrypt(const PlaintextView& plaintext, std::string_view n
   const scheme::Parameters& parameters = host_.parameters();
   const ring::Backend& backend = host_.backend();
   const std::size_t n = parameters.n();
-  scheme::ValueType type = plaintext.type();
-  type.kind = scheme::Kind::ciphertext;
-  type.components = 2;
+  scheme::ValueType type = scheme::ciphertext_type(parameters, plaintext.type().level);
+  type.scale = plaintext.type().scale;
   Ciphertext ciphertext(parameters, type);
 
   Sha256 hash;

@@ -65,6 +65,15 @@ class Step {
     backend_.rescale(a, multiplier, out_, last, stream_);
   }
 
+  // Only a canonical scale has a next one to land on.
+  void switch_down() const {
+    const int level = out_type_.level - 1;
+    if (operands_.ciphertexts[0].type().scale == context_.parameters().canonical_scale(level)) {
+      return rescale(correction());
+    }
+    backend_.copy(in(0).limb_range(0, out_.limbs), out_, stream_);
+  }
+
   // What a ciphertext is multiplied by so that the rescale that follows lands on the next canonical scale: the
   // integer nearest to S_(i+1) q / S_i, which is S_i.
   std::uint64_t correction() const {
@@ -107,7 +116,7 @@ void Step::run(Operation operation) const {
     case Operation::rescale:
       return rescale(1);
     case Operation::mod_switch:
-      return rescale(correction());
+      return switch_down();
     case Operation::rotate:
       return automorphism(ring::rotation_exponent(operands_.key->type().steps, log_n));
     case Operation::conjugate:

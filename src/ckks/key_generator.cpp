@@ -64,43 +64,27 @@ PublicKey KeyGenerator::public_key(const SecretKey& secret) const {
 
 SwitchingKey KeyGenerator::rotation_key(const SecretKey& secret, std::int64_t steps, int level,
                                         std::string_view name) const {
-  const auto slots = static_cast<std::int64_t>(host_.parameters().slots());
-  scheme::ValueType type;
-  type.kind = scheme::Kind::rotation_key;
-  type.level = level;
-  type.steps = static_cast<int>((steps % slots + slots) % slots);
-  if (type.steps == 0) {
-    throw scheme::ParameterError(fmt::format("a rotation by {} of {} slots moves nothing", steps, slots));
-  }
-  return switching_key(secret, type, name);
+  return switching_key(secret, scheme::rotation_key_type(host_.parameters(), steps, level), name);
 }
 
 SwitchingKey KeyGenerator::conjugation_key(const SecretKey& secret, int level, std::string_view name) const {
-  scheme::ValueType type;
-  type.kind = scheme::Kind::conjugation_key;
-  type.level = level;
-  return switching_key(secret, type, name);
+  return switching_key(secret, scheme::conjugation_key_type(level), name);
 }
 
 SwitchingKey KeyGenerator::relinearization_key(const SecretKey& secret, int level,
                                                std::string_view name) const {
-  scheme::ValueType type;
-  type.kind = scheme::Kind::relinearization_key;
-  type.level = level;
-  return switching_key(secret, type, name);
+  return switching_key(secret, scheme::relinearization_key_type(level), name);
 }
 
-SwitchingKey KeyGenerator::switching_key(const SecretKey& secret, const scheme::ValueType& wanted,
+SwitchingKey KeyGenerator::switching_key(const SecretKey& secret, const scheme::ValueType& type,
                                          std::string_view name) const {
   const scheme::Parameters& parameters = host_.parameters();
   const ring::Basis& basis = host_.basis();
   const ring::Backend& backend = host_.backend();
-  if (wanted.level < 0 || wanted.level > parameters.max_level()) {
+  if (type.level < 0 || type.level > parameters.max_level()) {
     throw scheme::ParameterError(
-        fmt::format("a key's level is {}, expected 0 to {}", wanted.level, parameters.max_level()));
+        fmt::format("a key's level is {}, expected 0 to {}", type.level, parameters.max_level()));
   }
-  scheme::ValueType type = wanted;
-  type.basis = scheme::Basis::qp;
   const int k = basis.special_limbs();
   const int limbs = parameters.limbs(type.level);
   const int digits = parameters.digits(type.level);

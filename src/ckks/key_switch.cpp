@@ -40,7 +40,7 @@ void switch_key(const Context& context, const ring::Source& source, const KeyVie
                  scheme::key_switch_workspace(context.parameters(), level, group));
   };
 
-  if (group == 0) {
+  if (group == 0 || group >= std::max(k, l)) {
     std::uint64_t* area = take(std::max(d * (k + l), 2 * l));
     const ring::View special = ring::dense_view(take(2 * k), 0, k, 2, n);
     check_used();
@@ -55,7 +55,7 @@ void switch_key(const Context& context, const ring::Source& source, const KeyVie
     return;
   }
 
-  const int g = std::min(group, std::max(k, l));
+  const int g = group;
   const ring::Digits digits{take(l), l, n, 0};
   std::uint64_t* area = take(std::max(d, 2) * g);
   const ring::View special = ring::dense_view(take(2 * k), 0, k, 2, n);

@@ -88,6 +88,23 @@ void Basis::fill_conversion() {
     }
   }
 
+  const auto digit_count = static_cast<std::size_t>(digits(q_limbs()));
+  for (const scheme::Modulus& prime : q) tables.up_half.push_back((prime.value - 1) / 2);
+  tables.up_offset.resize(a * count * digit_count);
+  for (std::size_t m = 1; m <= a; ++m) {
+    for (std::size_t t = 0; t < count; ++t) {
+      for (std::size_t j = 0; j < digit_count; ++j) {
+        if (j * a + m > limbs) continue;
+        std::uint64_t sum = 0;
+        for (std::size_t i = j * a; i < j * a + m; ++i) {
+          const std::uint64_t factor = tables.up_factor[((m - 1) * count + t) * limbs + i];
+          sum = reduce_wide(static_cast<Wide>(factor) * tables.up_half[i] + sum, all[t]);
+        }
+        tables.up_offset[((m - 1) * count + t) * digit_count + j] = sub_reduced(0, sum, all[t].value);
+      }
+    }
+  }
+
   tables.down_inverse.resize(k);
   tables.down_ratio.resize(k);
   tables.down_factor.resize(count * k);

@@ -35,7 +35,8 @@ struct World {
 
 }  // namespace
 
-TEST_CASE("a polynomial's digits, extended, are the digit plus a small multiple of its modulus") {
+TEST_CASE(
+    "a polynomial's digits, extended, are the digit plus a small multiple of its modulus, around zero") {
   for (const Shape& shape : kShapes) {
     World w(shape, 21);
     for (int l = 1; l <= shape.q_limbs; ++l) {
@@ -76,13 +77,18 @@ TEST_CASE("a polynomial's digits, extended, are the digit plus a small multiple 
           w.backend->inverse(tile.view.limb_range(t, 1).polynomial_range(j, 1), coefficients.view, {});
           for (std::size_t c = 0; c < w.n(); ++c) {
             Words residues;
-            Big sum;
+            Big sum, halves;
             for (int i = 0; i < active; ++i) {
               residues.push_back(turned.at(first + i, 0, c));
-              sum = sum + modulus / primes[static_cast<std::size_t>(i)].value * plain.at(first + i, w.a)[c];
+              const std::uint64_t q = primes[static_cast<std::size_t>(i)].value;
+              sum = sum + modulus / q * plain.at(first + i, w.a)[c];
+              halves = halves + modulus / q * ((q - 1) / 2);
             }
-            CHECK(sum % modulus == compose(primes, residues));
-            CHECK(coefficients.at(0, 0, c) == sum % w.basis->prime(t).value);
+            // The digit, as an integer in about (-m/2, m/2) times its modulus, is sum - halves.
+            CHECK(sum % modulus == (compose(primes, residues) + halves) % modulus);
+            const scheme::Modulus& prime = w.basis->prime(t);
+            CHECK(coefficients.at(0, 0, c) ==
+                  scheme::sub_mod(sum % prime.value, halves % prime.value, prime));
           }
         }
       }

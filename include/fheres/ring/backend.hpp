@@ -75,13 +75,15 @@ class Backend {
 
   // Key switching, in the order of use. l = active Q limbs, d = basis.digits(l), j(i) = i / a, m as in
   // ConversionTables.
-  /// out_i = inverse(source_i) * up_inverse[m-1][i], for i < l: coefficient domain. `source` covers Q limbs 0
-  /// .. l-1. Overlaps nothing that source names.
+  /// out_i = inverse(source_i) * up_inverse[m-1][i] + up_half[i]  mod q_i, for i < l: coefficient domain. `source`
+  /// covers Q limbs 0 .. l-1. Overlaps nothing that source names. The half makes canonical residues stand for centred
+  /// ones: mod_up takes it away again. Digits of mean zero matter: a mean is a multiple of 1 + X + .. + X^(N-1),
+  /// whose value is large at the few slots next to zeta = 1, and so would be the error there.
   virtual void decompose(const Source& source, Digits out, const memory::Stream& stream) const = 0;
 
-  /// Uncorrected conversion, then the forward transform. `out` has any contiguous range of the primes P, Q_0
+  /// Uncorrected conversion of the centred residues, then the forward transform. `out` has any contiguous range of the primes P, Q_0
   /// .. Q_(l-1), and d polynomials, one a digit, ntt. For prime t and digit j without t among its primes:
-  ///   out(t, j) = forward( sum over limbs i < l of digit j:  digits_i * up_factor[m-1][t][i]  mod t )
+  ///   out(t, j) = forward( sum over limbs i < l of digit j:  digits_i * up_factor[m-1][t][i]  +  up_offset[m-1][t][j]  mod t )
   ///
   /// with the sum exact in 128 bits, reduced once. Where t is a limb of digit j, out(t, j) is not touched (its
   /// value would be the source itself). So `digits` may stand on those places: it may overlap `out` there and

@@ -14,16 +14,20 @@ namespace fheres::ring {
 /// (special primes first), i a Q limb. Limb i is in digit i / a, which has m = min(a, l - (i / a) a) active
 /// limbs; D is their product, P the product of the special primes.
 struct ConversionTables {
-  std::vector<Shoup> up_inverse;            // [m - 1][i]: (D / q_i)^-1 modulo q_i
-  std::vector<std::uint64_t> up_factor;     // [m - 1][t][i]: D / q_i modulo prime t
-  std::vector<Shoup> down_inverse;          // [s]: (P / p_s)^-1 modulo p_s
+  std::vector<Shoup> up_inverse;         // [m - 1][i]: (D / q_i)^-1 modulo q_i
+  std::vector<std::uint64_t> up_factor;  // [m - 1][t][i]: D / q_i modulo prime t
+  std::vector<std::uint64_t> up_half;    // [i]: (q_i - 1) / 2
+  std::vector<std::uint64_t>
+      up_offset;                    // [m - 1][t][j]: -sum of (D / q_i) (q_i - 1) / 2 modulo prime t, over the
+                                    // first m limbs i of digit j, j < digits(L)
+  std::vector<Shoup> down_inverse;  // [s]: (P / p_s)^-1 modulo p_s
   std::vector<std::uint64_t> down_factor;   // [t][s]: P / p_s modulo prime t
   std::vector<std::uint64_t> down_ratio;    // [s]: floor(2^(63 + bits(p_s)) / p_s), for the overflow count
   std::vector<std::uint64_t> special;       // [t]: P modulo prime t
   std::vector<Shoup> special_inverse;       // [t]: 1/P modulo prime t; zero for special primes
   std::vector<std::uint64_t> special_half;  // [t]: floor(P / 2) modulo prime t
   std::vector<Shoup> last_inverse;          // [last][i]: 1/q_last modulo q_i, for i < last; else zero
-  // up_inverse and up_factor are zero where limb i is not among the first m of its digit.
+  // up_inverse, up_factor and up_offset are zero where limb i, or limb m - 1 of digit j, is not there.
 };
 
 /// The primes of RNS polynomials, N, digits, and every constant derived from them. Immutable, thread safe.

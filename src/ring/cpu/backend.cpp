@@ -36,9 +36,10 @@ void CpuBackend::run(const memory::Stream& stream, std::function<void()> work) c
 
 Bytes CpuBackend::table_bytes() const {
   const ConversionTables& c = basis().conversion();
-  Bytes bytes = bytes_in(c.up_inverse) + bytes_in(c.up_factor) + bytes_in(c.down_inverse) +
-                bytes_in(c.down_factor) + bytes_in(c.down_ratio) + bytes_in(c.special) +
-                bytes_in(c.special_inverse) + bytes_in(c.special_half) + bytes_in(c.last_inverse);
+  Bytes bytes = bytes_in(c.up_inverse) + bytes_in(c.up_factor) + bytes_in(c.up_half) + bytes_in(c.up_offset) +
+                bytes_in(c.down_inverse) + bytes_in(c.down_factor) + bytes_in(c.down_ratio) +
+                bytes_in(c.special) + bytes_in(c.special_inverse) + bytes_in(c.special_half) +
+                bytes_in(c.last_inverse);
   for (int i = 0; i < basis().prime_count(); ++i) {
     bytes += bytes_in(basis().ntt(i).forward) + bytes_in(basis().ntt(i).inverse);
   }

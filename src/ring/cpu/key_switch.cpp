@@ -56,6 +56,8 @@ void CpuBackend::decompose(const Source& source, Digits out, const memory::Strea
       std::uint64_t* x = out.at(limb, a);
       read_source(source, limb, 0, b.n(), b, x);
       cpu::inverse(x, b.ntt(prime), b.log_n(), b.prime(prime), factor.value);
+      const std::uint64_t half = b.conversion().up_half[index];
+      for (std::size_t n = 0; n < b.n(); ++n) x[n] = add_reduced(x[n], half, b.prime(prime).value);
     });
   });
 }
@@ -78,15 +80,19 @@ void CpuBackend::mod_up(ConstDigits digits, View out, const memory::Stream& stre
       const std::uint64_t* factors =
           b.conversion().up_factor.data() +
           (size(active - 1) * size(b.prime_count()) + size(prime)) * size(b.q_limbs()) + size(first);
+      const std::uint64_t offset =
+          b.conversion().up_offset[(size(active - 1) * size(b.prime_count()) + size(prime)) *
+                                       size(b.digits(b.q_limbs())) +
+                                   size(digit)];
       std::uint64_t* z = out.at(limb, digit);
-      if (active == 1) {  // the factor is 1
+      if (active == 1) {  // the factor is 1, and the sum stays below 2^62
         const std::uint64_t* x = digits.at(first, a);
-        for (std::size_t i = 0; i < b.n(); ++i) z[i] = reduce_word(x[i], t);
+        for (std::size_t i = 0; i < b.n(); ++i) z[i] = reduce_word(x[i] + offset, t);
       } else {
         std::array<Wide, kChunk> sums;
         for (std::size_t start = 0; start < b.n(); start += kChunk) {
           const std::size_t count = std::min(kChunk, b.n() - start);
-          std::fill_n(sums.begin(), count, Wide{0});
+          std::fill_n(sums.begin(), count, static_cast<Wide>(offset));
           for (int i = 0; i < active; ++i) {
             const std::uint64_t* x = digits.at(first + i, a) + start;
             const std::uint64_t factor = factors[i];
