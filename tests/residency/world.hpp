@@ -63,9 +63,8 @@ struct World {
   }
 
   bool at(HandleId value, Location where) {
-    for (const MaterializationSnapshot& m : manager->snapshot().values[value.serial].materializations)
-      if (m.at == where) return true;
-    return false;
+    const State state = manager->planning_state();
+    return state.record(value).at(where) != nullptr;
   }
 
   Account account(Location where) {
@@ -82,7 +81,8 @@ struct World {
       const Account& kept = state.accounts()[i];
       if (counted[i].used != kept.used || counted[i].reserved != kept.reserved) return false;
     }
-    for (const LocationSnapshot& l : manager->snapshot().locations)
+    const Snapshot seen = manager->snapshot();
+    for (const LocationSnapshot& l : seen.locations)
       if (l.allocated > l.account.used + l.account.reserved) return false;
     return true;
   }
@@ -90,7 +90,9 @@ struct World {
   unsigned char first_byte(HandleId value, Location where) {
     Lease lease = where.is_cuda() ? manager->acquire({value}, where, stepped->make_stream(where, "look"))
                                   : manager->acquire({value}, where);
-    return static_cast<unsigned char>(*lease.view(value).data);
+    const auto byte = static_cast<unsigned char>(*lease.view(value).data);
+    lease.release(true);
+    return byte;
   }
 
   std::shared_ptr<memory::SteppedDriver> stepped;
