@@ -51,8 +51,8 @@ struct FromSource {
   }
 };
 
-/// The residues of one digit, converted to a prime that is not one of its own:
-/// sum over the digit's m active limbs of digits_i up_factor[m-1][t][i], below 2^127, reduced once.
+/// The centred residues of one digit, converted to a prime that is not one of its own: up_offset[m-1][t][j] plus the
+/// sum over the digit's m active limbs of digits_i up_factor[m-1][t][i], below 2^128 as m <= 32, reduced once.
 struct FromDigits {
   ConstArray digits;
   int limbs = 0;  // active Q limbs
@@ -60,18 +60,19 @@ struct FromDigits {
     const u64* first;  // the digit's first limb
     std::size_t limb_stride;
     const u64* factors;
+    u64 offset;
     int active;
     scheme::Modulus prime;
     template <bool kPairs>
     __device__ __forceinline__ void fill(u64 (&x)[kHeld], const unsigned (&position)[kHeld]) const {
       if (active == 1) {  // the factor is 1
 #pragma unroll
-        for (int h = 0; h < kHeld; ++h) x[h] = reduce_word(first[position[h]], prime);
+        for (int h = 0; h < kHeld; ++h) x[h] = reduce_word(first[position[h]] + offset, prime);
         return;
       }
       Wide sum[kHeld];
 #pragma unroll
-      for (int h = 0; h < kHeld; ++h) sum[h] = 0;
+      for (int h = 0; h < kHeld; ++h) sum[h] = offset;
       const u64* residues = first;
       for (int i = 0; i < active; ++i, residues += limb_stride) {
         const u64 factor = factors[i];
@@ -87,7 +88,12 @@ struct FromDigits {
     const int active = min(tables.digit_limbs, limbs - begin);
     const std::size_t row =
         static_cast<std::size_t>(active - 1) * (tables.special_limbs + tables.q_limbs) + prime;
-    return {digits.at(begin, 0), digits.limb_stride, tables.up_factor + row * tables.q_limbs + begin, active,
+    const int all_digits = (tables.q_limbs + tables.digit_limbs - 1) / tables.digit_limbs;
+    return {digits.at(begin, 0),
+            digits.limb_stride,
+            tables.up_factor + row * tables.q_limbs + begin,
+            tables.up_offset[row * all_digits + digit],
+            active,
             tables.primes[prime]};
   }
 };

@@ -60,7 +60,9 @@ void pack_ends(const Basis& basis, Packer& packer, Tables& tables) {
   for (std::size_t at = 0; at < conversion.up_inverse.size(); ++at) {
     const int t = k + static_cast<int>(at % static_cast<std::size_t>(basis.q_limbs()));
     const scheme::Modulus& q = basis.prime(t);
-    up.push_back(affine(mul_barrett(conversion.up_inverse[at].value, basis.ntt(t).n_inverse.value, q), 0, q));
+    const std::uint64_t factor =
+        mul_barrett(conversion.up_inverse[at].value, basis.ntt(t).n_inverse.value, q);
+    up.push_back(affine(factor, conversion.up_half[static_cast<std::size_t>(t - k)], q));
   }
   for (int s = 0; s < k; ++s) {
     const auto at = static_cast<std::size_t>(s);
@@ -92,6 +94,7 @@ DeviceTables::DeviceTables(const Basis& basis, std::shared_ptr<memory::Driver> d
   for (int s = 0; s < basis.special_limbs(); ++s)
     shift.push_back(static_cast<u64>(basis.prime(s).bits() - 1));
   packer.put(conversion.up_factor, &tables_.up_factor);
+  packer.put(conversion.up_offset, &tables_.up_offset);
   packer.put(conversion.down_factor, &tables_.down_factor);
   packer.put(conversion.down_ratio, &tables_.down_ratio);
   packer.put(shift, &tables_.down_shift);

@@ -27,9 +27,10 @@ struct Tables {
   const Shoup* forward = nullptr;           // [t][N]
   const Shoup* inverse = nullptr;           // [t][N]
   const Affine* end_plain = nullptr;        // [t]: 1/N
-  const Affine* end_up = nullptr;           // [m - 1][i]: up_inverse / N
+  const Affine* end_up = nullptr;           // [m - 1][i]: up_inverse / N, plus up_half
   const Affine* end_down = nullptr;         // [s]: (x / N + special_half) down_inverse
   const u64* up_factor = nullptr;           // [m - 1][t][i]
+  const u64* up_offset = nullptr;           // [m - 1][t][j]
   const u64* down_factor = nullptr;         // [t][s]
   const u64* down_ratio = nullptr;          // [s]
   const u64* down_shift = nullptr;          // [s]: bits(p_s) - 1
