@@ -1,7 +1,8 @@
 #include <algorithm>
 #include <bit>
 #include <stdexcept>
-#include <string>
+
+#include <fmt/format.h>
 
 #include <fheres/ring/basis.hpp>
 
@@ -28,30 +29,31 @@ Shoup inverse_shoup(std::uint64_t value, const scheme::Modulus& q) {
 std::shared_ptr<const Basis> Basis::make(int log_n, std::span<const scheme::Modulus> q,
                                          std::span<const scheme::Modulus> p, int digit_limbs) {
   if (log_n < 1 || log_n > 17) {
-    throw std::invalid_argument("log_n is " + std::to_string(log_n) + ", expected 1 to 17");
+    throw std::invalid_argument(fmt::format("log_n is {}, expected 1 to 17", log_n));
   }
   if (q.empty()) throw std::invalid_argument("a basis needs at least one Q prime");
   if (digit_limbs < 1 || digit_limbs > 32) {
-    throw std::invalid_argument("digit_limbs is " + std::to_string(digit_limbs) + ", expected 1 to 32");
+    throw std::invalid_argument(fmt::format("digit_limbs is {}, expected 1 to 32", digit_limbs));
   }
   if (p.size() > 32)
-    throw std::invalid_argument("at most 32 special primes, got " + std::to_string(p.size()));
+    throw std::invalid_argument(fmt::format("{} special primes, expected at most 32", p.size()));
   const std::shared_ptr<Basis> basis(new Basis());
   basis->log_n_ = log_n;
   basis->special_limbs_ = static_cast<int>(p.size());
   basis->digit_limbs_ = digit_limbs;
   basis->primes_.assign(p.begin(), p.end());
   basis->primes_.insert(basis->primes_.end(), q.begin(), q.end());
-  if (basis->digits(basis->q_limbs()) > 63) throw std::invalid_argument("more than 63 digits");
+  if (basis->digits(basis->q_limbs()) > 63)
+    throw std::invalid_argument(
+        fmt::format("{} digits, expected at most 63", basis->digits(basis->q_limbs())));
   for (std::size_t i = 0; i < basis->primes_.size(); ++i) {
     const std::uint64_t value = basis->primes_[i].value;
     if ((value - 1) % (2 * basis->n()) != 0) {
-      throw std::invalid_argument(std::to_string(value) + " is not 1 modulo " +
-                                  std::to_string(2 * basis->n()));
+      throw std::invalid_argument(fmt::format("prime {} is not 1 modulo {}", value, 2 * basis->n()));
     }
     for (std::size_t j = 0; j < i; ++j) {
       if (basis->primes_[j].value == value)
-        throw std::invalid_argument("prime " + std::to_string(value) + " twice");
+        throw std::invalid_argument(fmt::format("prime {} stands twice", value));
     }
   }
   basis->ntt_.reserve(basis->primes_.size());
