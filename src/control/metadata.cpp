@@ -23,10 +23,15 @@ void ValueMetadata::set(HandleId value, std::int64_t priority, std::optional<std
     throw std::invalid_argument(fmt::format("the stable key `{}` names another value already", *stable_key));
   }
   if (old) keys_.erase(*old);
-  if (stable_key) keys_.insert(*stable_key);
+  if (stable_key) keys_.emplace(*stable_key, value);
   Metadata& entry = slot(value);
   entry.priority = priority;
   entry.stable_key = std::move(stable_key);
+}
+
+std::optional<HandleId> ValueMetadata::owner_of(const std::string& stable_key) const {
+  const auto found = keys_.find(stable_key);
+  return found == keys_.end() ? std::nullopt : std::optional(found->second);
 }
 
 void ValueMetadata::touch(std::span<const HandleId> values) {

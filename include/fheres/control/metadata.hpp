@@ -1,8 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -30,6 +30,8 @@ class ValueMetadata {
   void set(HandleId value, std::int64_t priority, std::optional<std::string> stable_key);
   /// All of these were used together, just now: one epoch newer than any before.
   void touch(std::span<const HandleId> values);
+  /// Which value the key names.
+  std::optional<HandleId> owner_of(const std::string& stable_key) const;
   /// A discarded value gives its key back.
   void forget(HandleId value);
 
@@ -37,7 +39,7 @@ class ValueMetadata {
   Metadata& slot(HandleId value);
 
   std::vector<Metadata> by_serial_;
-  std::set<std::string> keys_;
+  std::map<std::string, HandleId> keys_;
   std::uint64_t epoch_ = 0;
 };
 
