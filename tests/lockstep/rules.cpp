@@ -1,0 +1,394 @@
+#include "lockstep/rules.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace fheres::lockstep {
+namespace {
+
+Bytes rounded(Bytes bytes) { return (bytes + kGranule - 1) / kGranule * kGranule; }
+bool is_exclusive(const RuleValue& value) {
+  return value.spec.replica_mode == residency::ReplicaMode::exclusive;
+}
+bool is_reconstructible(const RuleValue& value) {
+  return value.spec.recoverability == residency::Recoverability::reconstructible;
+}
+
+}  // namespace
+
+Rules::Rules(residency::ManagerId manager, const std::map<Location, Bytes>& budgets, int devices)
+    : manager_(manager), devices_(devices), budgets_(budgets) {
+  for (const auto& [at, bytes] : budgets) {
+    if (at != Location::pageable_host()) arenas_.emplace(at, memory::Arena(bytes));
+  }
+}
+
+std::optional<Bytes> Rules::budget(Location at) const {
+  const auto found = budgets_.find(at);
+  return found == budgets_.end() ? std::nullopt : std::optional(found->second);
+}
+bool Rules::handle_is_good(std::uint64_t serial) const {
+  return serial < values_.size() && !values_[serial].discarded;
+}
+bool Rules::resident(std::uint64_t serial, Location at) const {
+  return handle_is_good(serial) && values_[serial].copies.count(at) != 0;
+}
+
+// R7: every replica is charged the fixed storage bytes.
+Bytes Rules::used(Location at) const {
+  Bytes sum = 0;
+  for (const RuleValue& value : values_) sum += value.copies.count(at) * value.spec.storage_bytes;
+  return sum;
+}
+Bytes Rules::reserved(Location at) const {
+  Bytes sum = 0;
+  for (const auto& [key, reservation] : reservations_) sum += reservation.at == at ? reservation.left : 0;
+  return sum;
+}
+Bytes Rules::allocated(Location at) const {
+  Bytes sum = 0;
+  for (const RuleValue& value : values_) {
+    const auto copy = value.copies.find(at);
+    if (copy != value.copies.end() && !copy->second.foreign) sum += rounded(copy->second.actual);
+  }
+  for (const auto& [key, block] : blocks_) sum += block.at == at ? rounded(block.bytes) : 0;
+  return sum;
+}
+bool Rules::has_piece(Location at, Bytes bytes) const {
+  const auto arena = arenas_.find(at);
+  return arena == arenas_.end() || memory::Arena(arena->second).allocate(bytes).has_value();
+}
+bool Rules::admits(Location at, Bytes bytes) const {  // R24
+  const std::optional<Bytes> limit = budget(at);
+  return !limit || charged(at) + bytes <= *limit;
+}
+Bytes Rules::peak_used(Location at) const {
+  const auto found = peaks_.find(at);
+  return found == peaks_.end() ? 0 : found->second.used;
+}
+Bytes Rules::peak_charged(Location at) const {
+  const auto found = peaks_.find(at);
+  return found == peaks_.end() ? 0 : found->second.charged;
+}
+
+void Rules::note(Location at, Bytes more_used, Bytes more_reserved) {
+  Peak& peak = peaks_[at];
+  peak.used = std::max(peak.used, used(at) + more_used);
+  peak.charged = std::max(peak.charged, charged(at) + more_used + more_reserved);
+}
+void Rules::restart_peaks() {
+  for (auto& [at, peak] : peaks_) peak = {used(at), charged(at)};
+}
+
+std::vector<std::uint64_t> Rules::fingerprint() const {
+  std::vector<std::uint64_t> print;
+  for (const RuleValue& value : values_) {
+    print.push_back(value.discarded ? 1 : 0);
+    for (const auto& [at, copy] : value.copies) {
+      print.insert(print.end(), {at.index(), copy.actual, copy.use, copy.hold, copy.pending.size()});
+    }
+    print.push_back(~std::uint64_t{0});
+  }
+  for (const auto& [key, reservation] : reservations_) print.insert(print.end(), {key, reservation.left});
+  return print;
+}
+
+bool Rules::any_token() const {
+  for (const RuleValue& value : values_) {
+    for (const auto& [at, copy] : value.copies) {
+      if (copy.use + copy.hold != 0) return true;
+    }
+  }
+  return !reservations_.empty();
+}
+
+// --- Addresses: the same first fit in the same order as a region.
+
+std::optional<Bytes> Rules::take(Location at, Bytes bytes) {
+  const auto arena = arenas_.find(at);
+  return arena == arenas_.end() ? std::nullopt : arena->second.allocate(bytes);
+}
+void Rules::give_back(Location at, const std::optional<Bytes>& offset, Bytes bytes) {
+  if (offset) arenas_.at(at).free(*offset, bytes);
+}
+
+// --- Actions.
+
+Expectation Rules::judge(const Action& action) const {
+  Expectation expected;
+  const residency::HandleId handle = residency::value_of(action);
+  if (handle.manager != manager_ || !handle_is_good(handle.serial)) {  // R6
+    expected.refusals.insert(kHandle);
+    return expected;
+  }
+  const RuleValue& value = values_[handle.serial];
+
+  if (const auto* ensure = std::get_if<residency::Ensure>(&action)) {               // R9
+    if (!present(ensure->at)) expected.refusals.insert({kArgument, kUnavailable});  // R3
+    if (ensure->from && value.copies.count(*ensure->from) == 0)
+      expected.refusals.insert(kUnavailable);  // R13
+    if (value.copies.count(ensure->at) != 0) return expected;
+    if (is_exclusive(value) && !value.copies.empty()) expected.refusals.insert(kOwnership);
+    judge_install(expected, value, ensure->at, ensure->from, false);
+    return expected;
+  }
+  if (const auto* move = std::get_if<residency::Move>(&action)) return judge_move(value, *move);
+
+  if (const auto* drop = std::get_if<residency::Drop>(&action)) {  // R11
+    if (!present(drop->at)) expected.refusals.insert({kArgument, kUnavailable});
+    const auto copy = value.copies.find(drop->at);
+    if (copy == value.copies.end()) return expected;
+    if (copy->second.is_protected()) expected.refusals.insert(kInUse);  // R35
+    if (value.copies.size() == 1 && !is_reconstructible(value)) expected.refusals.insert(kOwnership);
+    expected.work = Expectation::Work::remove;
+    expected.removes = drop->at;
+    return expected;
+  }
+  expected.work = Expectation::Work::remove;  // R12
+  for (const auto& [at, copy] : value.copies) {
+    if (copy.is_protected()) expected.refusals.insert(kInUse);
+  }
+  return expected;
+}
+
+// R15, R16: the destination is charged while everything else still is; a load that is made elsewhere is charged there
+// as well.
+void Rules::judge_install(Expectation& expected, const RuleValue& value, Location at,
+                          std::optional<Location> from, bool is_move) const {
+  expected.destination = at;
+  const Bytes storage = value.spec.storage_bytes;
+  if (!admits(at, storage)) expected.refusals.insert(kBudget);
+  if (value.copies.empty()) {
+    if (from || !value.source) {
+      expected.refusals.insert(kUnavailable);
+      return;
+    }
+    expected.work = Expectation::Work::load;
+    expected.source = value.source;
+    expected.bytes = value.spec.logical_bytes;
+    if (*value.source != at && !admits(*value.source, storage)) expected.refusals.insert(kBudget);
+    return;
+  }
+  expected.work = Expectation::Work::copy;
+  expected.source = from ? *from : value.copies.begin()->first;  // R13: in location order
+  if (value.copies.count(*expected.source) == 0) return;         // refused above
+  expected.bytes = value.copies.at(*expected.source).actual;
+  expected.has_piece = has_piece(at, expected.bytes);
+  if (is_move) {
+    expected.removes = expected.source;
+    if (value.copies.at(*expected.source).is_protected()) expected.refusals.insert(kInUse);
+  }
+}
+
+Expectation Rules::judge_move(const RuleValue& value, const residency::Move& move) const {  // R10
+  Expectation expected;
+  if (!present(move.to)) expected.refusals.insert({kArgument, kUnavailable});  // R3
+  if (move.from && value.copies.count(*move.from) == 0) expected.refusals.insert(kUnavailable);
+  if (value.copies.count(move.to) == 0) {
+    judge_install(expected, value, move.to, move.from, true);
+    return expected;
+  }
+  std::optional<Location> source = move.from;
+  for (const auto& [at, copy] : value.copies) {
+    if (!source && at != move.to) source = at;
+  }
+  if (!source || *source == move.to) return expected;
+  expected.work = Expectation::Work::remove;
+  expected.removes = source;
+  const auto copy = value.copies.find(*source);
+  if (copy != value.copies.end() && copy->second.is_protected()) expected.refusals.insert(kInUse);
+  return expected;
+}
+
+void Rules::attempt(const Action& action, const Expectation& expected) {
+  const Bytes storage = values_[residency::value_of(action).serial].spec.storage_bytes;
+  const auto exists = [&](Location at) { return budget(at) || peaks_.count(at) != 0; };
+  if (!expected.destination) return;
+  if (exists(*expected.destination)) note(*expected.destination, storage, 0);
+  if (expected.work == Expectation::Work::load && expected.source != expected.destination &&
+      exists(*expected.source)) {
+    note(*expected.source, 0, storage);
+  }
+}
+
+void Rules::carry_out(const Action& action, const Expectation& expected, Bytes actual) {
+  const std::uint64_t serial = residency::value_of(action).serial;
+  RuleValue& value = values_[serial];
+  if (std::holds_alternative<residency::Discard>(action)) {
+    while (!value.copies.empty()) remove(serial, value.copies.begin()->first);
+    value.source.reset();
+    value.discarded = true;
+    return;
+  }
+  if (expected.destination) {
+    note(*expected.destination, value.spec.storage_bytes, 0);
+    if (expected.work == Expectation::Work::load && expected.source != expected.destination) {
+      note(*expected.source, 0, value.spec.storage_bytes);
+    }
+    RuleCopy copy;
+    copy.actual = actual;
+    copy.offset = take(*expected.destination, actual);
+    value.copies.emplace(*expected.destination, std::move(copy));
+  }
+  if (expected.removes) remove(serial, *expected.removes);
+}
+
+void Rules::remove(std::uint64_t serial, Location at) {
+  const auto copy = values_[serial].copies.find(at);
+  give_back(at, copy->second.offset, copy->second.actual);
+  values_[serial].copies.erase(copy);
+}
+
+// --- Plans.
+
+void Rules::run_phase(const std::vector<Action>& actions, const std::string& phase, Forecast& into) {
+  for (std::size_t i = 0; i < actions.size() && into.feasible; ++i) {
+    const Expectation expected = judge(actions[i]);
+    if (!expected.allowed()) {
+      into.feasible = false;
+      into.where = phase + " " + std::to_string(i);
+      into.refusals = expected.refusals;
+      return;
+    }
+    // Addresses are no matter of a forecast: what does not fit in one piece is found out when it runs.
+    carry_out(actions[i], expected, expected.bytes);
+    into.actions.push_back(expected);
+  }
+}
+
+Forecast Rules::forecast(const Plan& plan) const {
+  Rules copy = *this;
+  copy.restart_peaks();
+  Forecast result;
+  copy.run_phase(plan.reclaim, "reclaim", result);
+  constexpr std::uint64_t kOwnKeys = std::uint64_t{1} << 40;  // above every live reservation
+  for (std::size_t i = 0; i < plan.reservations.size() && result.feasible; ++i) {
+    const residency::ReservationSpec& spec = plan.reservations[i];
+    if (!present(spec.at) || !copy.admits(spec.at, rounded(spec.bytes))) {
+      result.feasible = false;
+      result.where = "reserve " + std::to_string(i);
+      result.refusals = {kBudget};
+    } else {
+      copy.reserve(kOwnKeys + i, spec.at, spec.bytes, spec.label);
+    }
+  }
+  copy.run_phase(plan.enter, "enter", result);
+  copy.run_phase(plan.exit, "exit", result);
+  for (std::size_t i = 0; i < plan.reservations.size(); ++i) copy.release(kOwnKeys + i);
+  for (const auto& [at, peak] : copy.peaks_) {
+    result.peaks[at] = peak.charged;
+    result.after[at] = copy.charged(at);
+  }
+  return result;
+}
+
+Forecast Rules::forecast(const std::vector<Action>& actions) const {
+  Rules copy = *this;
+  copy.restart_peaks();
+  Forecast result;
+  copy.run_phase(actions, "execute", result);
+  for (const auto& [at, peak] : copy.peaks_) {
+    result.peaks[at] = peak.charged;
+    result.after[at] = copy.charged(at);
+  }
+  return result;
+}
+
+// --- Values.
+
+void Rules::adopt_foreign(const ValueSpec& spec, Location at, Bytes actual,
+                          std::optional<std::uint64_t> reservation) {
+  if (reservation) reservations_.at(*reservation).left -= spec.storage_bytes;  // R38
+  RuleValue value;
+  value.spec = spec;
+  value.spec.recoverability = residency::Recoverability::must_preserve;  // R4
+  RuleCopy copy;
+  copy.actual = actual;
+  copy.foreign = true;
+  value.copies.emplace(at, std::move(copy));
+  values_.push_back(std::move(value));
+  note(at, 0, 0);
+}
+
+void Rules::adopt_block(const ValueSpec& spec, std::uint64_t block) {
+  const RuleBlock taken = blocks_.at(block);
+  blocks_.erase(block);
+  RuleReservation& reservation = reservations_.at(taken.reservation);
+  reservation.left -= rounded(taken.bytes);
+  reservation.carved -= rounded(taken.bytes);
+  RuleValue value;
+  value.spec = spec;
+  value.spec.recoverability = residency::Recoverability::must_preserve;
+  RuleCopy copy;
+  copy.actual = taken.bytes;
+  copy.offset = taken.offset;
+  value.copies.emplace(taken.at, std::move(copy));
+  values_.push_back(std::move(value));
+  if (!reservation.open && reservation.left == 0) reservations_.erase(taken.reservation);
+  note(taken.at, 0, 0);
+}
+
+void Rules::register_source(const ValueSpec& spec, Location source) {
+  RuleValue value;
+  value.spec = spec;
+  value.source = source;
+  values_.push_back(std::move(value));
+}
+
+// --- Tokens.
+
+void Rules::protect(std::uint64_t serial, Location at, bool as_hold, int by) {
+  RuleCopy& copy = values_[serial].copies.at(at);
+  unsigned& count = as_hold ? copy.hold : copy.use;
+  count = static_cast<unsigned>(static_cast<int>(count) + by);
+}
+void Rules::to_pending(std::uint64_t serial, Location at, std::uint64_t ticket) {
+  protect(serial, at, false, -1);
+  values_[serial].copies.at(at).pending.insert(ticket);
+}
+void Rules::finish(std::uint64_t ticket) {
+  for (RuleValue& value : values_) {
+    for (auto& [at, copy] : value.copies) copy.pending.erase(ticket);
+  }
+}
+bool Rules::is_pending(std::uint64_t ticket) const {
+  for (const RuleValue& value : values_) {
+    for (const auto& [at, copy] : value.copies) {
+      if (copy.pending.count(ticket) != 0) return true;
+    }
+  }
+  return false;
+}
+
+void Rules::reserve(std::uint64_t key, Location at, Bytes bytes, const std::string& label) {  // R36
+  RuleReservation reservation;
+  reservation.at = at;
+  reservation.label = label;
+  reservation.left = rounded(bytes);
+  reservations_.emplace(key, std::move(reservation));
+  note(at, 0, 0);
+}
+void Rules::release(std::uint64_t key) {
+  const auto found = reservations_.find(key);
+  if (found == reservations_.end()) return;
+  found->second.open = false;
+  found->second.left = found->second.carved;  // blocks out of it stay paid for
+  if (found->second.left == 0) reservations_.erase(found);
+}
+void Rules::carve(std::uint64_t block, std::uint64_t reservation, Bytes bytes) {
+  RuleReservation& from = reservations_.at(reservation);
+  from.carved += rounded(bytes);
+  blocks_.emplace(block, RuleBlock{reservation, from.at, bytes, take(from.at, bytes)});
+}
+void Rules::free_block(std::uint64_t block) {
+  const RuleBlock freed = blocks_.at(block);
+  blocks_.erase(block);
+  give_back(freed.at, freed.offset, freed.bytes);
+  RuleReservation& from = reservations_.at(freed.reservation);
+  from.carved -= rounded(freed.bytes);
+  if (from.open) return;
+  from.left -= rounded(freed.bytes);
+  if (from.left == 0) reservations_.erase(freed.reservation);
+}
+
+}  // namespace fheres::lockstep

@@ -1,0 +1,173 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <fheres/base/bytes.hpp>
+#include <fheres/memory/arena.hpp>
+#include <fheres/memory/location.hpp>
+#include <fheres/residency/action.hpp>
+#include <fheres/residency/plan.hpp>
+#include <fheres/residency/spec.hpp>
+
+namespace fheres::lockstep {
+
+using memory::Location;
+using residency::Action;
+using residency::Plan;
+using residency::ValueSpec;
+
+/// What a rule says of one action in one state. Where `refusals` is not empty the action is refused with one of
+/// these codes; which one wins is left open where several rules are broken.
+struct Expectation {
+  enum class Work { nothing, copy, load, remove };
+  std::set<std::string> refusals;
+  Work work = Work::nothing;
+  std::optional<Location> source;
+  std::optional<Location> destination;
+  std::optional<Location> removes;  // after install, or instead of it
+  Bytes bytes = 0;                  // copied or loaded
+  bool has_piece = true;            // whether the addresses allow what the bytes allow
+
+  bool allowed() const { return refusals.empty(); }
+};
+
+struct RuleCopy {
+  Bytes actual = 0;
+  std::optional<Bytes> offset;  // in the location's arena, where it has one
+  bool foreign = false;         // the block is of a region that is not the manager's
+  unsigned use = 0;
+  unsigned hold = 0;
+  std::multiset<std::uint64_t> pending;  // tickets of released leases
+  bool is_protected() const { return use + hold + pending.size() != 0; }
+};
+
+struct RuleValue {
+  ValueSpec spec;
+  std::map<Location, RuleCopy> copies;
+  std::optional<Location> source;
+  bool discarded = false;
+};
+
+struct RuleReservation {
+  Location at = Location::pageable_host();
+  std::string label;
+  Bytes left = 0;    // charged as reserved
+  Bytes carved = 0;  // of it, in blocks that are not adopted
+  bool open = true;
+  Bytes available() const { return left - carved; }
+};
+
+/// A block that nobody adopted yet.
+struct RuleBlock {
+  std::uint64_t reservation = 0;
+  Location at = Location::pageable_host();
+  Bytes bytes = 0;
+  std::optional<Bytes> offset;
+};
+
+/// What a plan does to a state, by the rules alone (R39, R40).
+struct Forecast {
+  bool feasible = true;
+  std::string where;  // of the first refusal: `enter 0`
+  std::set<std::string> refusals;
+  std::vector<Expectation> actions;  // up to and without the first refusal, in run-time order
+  std::map<Location, Bytes> peaks;   // charged
+  std::map<Location, Bytes> after;   // charged
+};
+
+/// The residency rules of design page 03, written a second time and naively: every figure is a sum over everything,
+/// every question a loop. Slow, small, and independent of residency::State on purpose.
+class Rules {
+ public:
+  Rules(residency::ManagerId manager, const std::map<Location, Bytes>& budgets, int devices);
+
+  // What is there.
+  const std::vector<RuleValue>& values() const { return values_; }
+  const std::map<std::uint64_t, RuleReservation>& reservations() const { return reservations_; }
+  const std::map<std::uint64_t, RuleBlock>& blocks() const { return blocks_; }
+  std::optional<Bytes> budget(Location at) const;
+  bool present(Location at) const { return at.is_host() || at.device() < devices_; }
+  bool handle_is_good(std::uint64_t serial) const;
+  bool resident(std::uint64_t serial, Location at) const;
+  Bytes used(Location at) const;
+  Bytes reserved(Location at) const;
+  Bytes charged(Location at) const { return used(at) + reserved(at); }
+  Bytes peak_used(Location at) const;
+  Bytes peak_charged(Location at) const;
+  /// Bytes in the blocks of the manager's own region.
+  Bytes allocated(Location at) const;
+  bool has_piece(Location at, Bytes bytes) const;
+  bool admits(Location at, Bytes bytes) const;
+  /// Ownership, placement, reservations and protections, for R48.
+  std::vector<std::uint64_t> fingerprint() const;
+  bool any_token() const;
+
+  // Actions.
+  Expectation judge(const Action& action) const;
+  /// `actual` bytes of what was installed.
+  void carry_out(const Action& action, const Expectation& expected, Bytes actual);
+  /// Charged and given up again: only the peaks of accounts that existed remember it (R20).
+  void attempt(const Action& action, const Expectation& expected);
+  Forecast forecast(const Plan& plan) const;
+  Forecast forecast(const std::vector<Action>& actions) const;
+
+  // Values.
+  void adopt_foreign(const ValueSpec& spec, Location at, Bytes actual,
+                     std::optional<std::uint64_t> reservation);
+  void adopt_block(const ValueSpec& spec, std::uint64_t block);
+  void register_source(const ValueSpec& spec, Location source);
+
+  // Tokens.
+  void protect(std::uint64_t serial, Location at, bool as_hold, int by);
+  void to_pending(std::uint64_t serial, Location at, std::uint64_t ticket);
+  void finish(std::uint64_t ticket);
+  bool is_pending(std::uint64_t ticket) const;
+  void reserve(std::uint64_t key, Location at, Bytes bytes, const std::string& label);
+  void release(std::uint64_t key);
+  void carve(std::uint64_t block, std::uint64_t reservation, Bytes bytes);
+  void free_block(std::uint64_t block);
+
+  /// Sets every peak to what is charged now: the peaks of a scope.
+  void restart_peaks();
+
+ private:
+  struct Peak {
+    Bytes used = 0;
+    Bytes charged = 0;
+  };
+  std::optional<Bytes> take(Location at, Bytes bytes);
+  void give_back(Location at, const std::optional<Bytes>& offset, Bytes bytes);
+  void note(Location at, Bytes more_used, Bytes more_reserved);
+  void remove(std::uint64_t serial, Location at);
+  void judge_install(Expectation& expected, const RuleValue& value, Location at, std::optional<Location> from,
+                     bool is_move) const;
+  Expectation judge_move(const RuleValue& value, const residency::Move& move) const;
+  void run_phase(const std::vector<Action>& actions, const std::string& phase, Forecast& into);
+
+  residency::ManagerId manager_;
+  int devices_;
+  std::map<Location, Bytes> budgets_;
+  std::map<Location, memory::Arena> arenas_;  // budgeted pinned and cuda
+  std::vector<RuleValue> values_;
+  std::map<std::uint64_t, RuleReservation> reservations_;
+  std::map<std::uint64_t, RuleBlock> blocks_;
+  std::map<Location, Peak> peaks_;
+};
+
+/// The code of a broken rule.
+inline constexpr const char* kHandle = "residency/handle";
+inline constexpr const char* kUnavailable = "residency/unavailable";
+inline constexpr const char* kBudget = "residency/budget";
+inline constexpr const char* kInUse = "residency/in-use";
+inline constexpr const char* kOwnership = "residency/ownership";
+inline constexpr const char* kMaterialization = "residency/materialization";
+inline constexpr const char* kArgument = "invalid-argument";
+inline constexpr const char* kAllocation = "memory/allocation";
+inline constexpr const char* kDevice = "memory/device";
+
+}  // namespace fheres::lockstep

@@ -1,0 +1,141 @@
+#include <fmt/format.h>
+
+#include "lockstep/world.hpp"
+
+namespace fheres::lockstep {
+namespace {
+
+template <class T>
+const T& pick(test::Random& random, const std::vector<T>& from) {
+  return from[random.below(from.size())];
+}
+
+}  // namespace
+
+Location World::draw_location(Random& random) const {
+  if (random.chance(60)) return Location::cuda(devices_);  // R3: not there
+  return pick(random, places_);
+}
+
+std::optional<std::uint64_t> World::draw_serial(Random& random) const {
+  std::vector<std::uint64_t> live;
+  for (std::uint64_t serial = 0; serial < rules_->values().size(); ++serial) {
+    if (!rules_->values()[serial].discarded) live.push_back(serial);
+  }
+  if (live.empty()) return std::nullopt;
+  return pick(random, live);
+}
+
+residency::HandleId World::draw_handle(Random& random) const {
+  const residency::ManagerId manager = manager_->manager_id();
+  const std::optional<std::uint64_t> live = draw_serial(random);
+  if (!live || random.chance(50)) {  // R6: foreign, unknown or, perhaps, discarded
+    if (random.chance(3)) return {residency::ManagerId{manager.value + 1'000'000}, random.below(4)};
+    return {manager, random.below(rules_->values().size() + 3)};
+  }
+  return {manager, *live};
+}
+
+Action World::draw_action(Random& random, Kind kind) const {
+  const residency::HandleId value = draw_handle(random);
+  std::optional<Location> from;
+  if (random.chance(4)) from = pick(random, places_);
+  switch (kind) {
+    case Kind::ensure:
+      return residency::Ensure{value, draw_location(random), random.chance(2) ? from : std::nullopt};
+    case Kind::move:
+      return residency::Move{value, draw_location(random), from};
+    case Kind::drop:
+      return residency::Drop{value, draw_location(random)};
+    default:
+      return residency::Discard{value};
+  }
+}
+
+Action World::draw_action(Random& random) const {
+  const std::uint64_t draw = random.below(20);
+  if (draw < 9) return draw_action(random, Kind::ensure);
+  if (draw < 14) return draw_action(random, Kind::move);
+  if (draw < 19) return draw_action(random, Kind::drop);
+  return draw_action(random, Kind::discard);
+}
+
+std::vector<Action> World::draw_actions(Random& random, std::size_t most, Rules& state, bool sensible) const {
+  std::vector<Action> actions;
+  const std::size_t count = random.below(most + 1);
+  for (std::size_t i = 0; i < count; ++i) {
+    const Action action = draw_action(random);
+    const Expectation expected = state.judge(action);
+    if (!expected.allowed()) {
+      if (!sensible) actions.push_back(action);
+      continue;
+    }
+    state.carry_out(action, expected, expected.bytes);
+    actions.push_back(action);
+  }
+  return actions;
+}
+
+Plan World::draw_plan(Random& random) const {
+  const bool sensible = !random.chance(4);
+  Rules state = *rules_;
+  Plan plan;
+  plan.name = fmt::format("plan-{}", random.below(1000));
+  plan.reclaim = draw_actions(random, 2, state, sensible);
+  for (std::uint64_t i = random.below(3); i > 0; --i) {
+    residency::ReservationSpec spec{pick(random, places_), random.below(3) * 256, fmt::format("room-{}", i)};
+    if (random.chance(3)) spec.bytes += random.below(600);
+    if (sensible && !state.admits(spec.at, round_up_to_granule(spec.bytes))) continue;
+    state.reserve((std::uint64_t{1} << 41) + i, spec.at, spec.bytes, spec.label);
+    plan.reservations.push_back(spec);
+  }
+  plan.enter = draw_actions(random, 3, state, sensible);
+  plan.exit = draw_actions(random, 2, state, sensible);
+  return plan;
+}
+
+ValueSpec World::draw_spec(Random& random) const {
+  ValueSpec spec;
+  spec.name = fmt::format("v{}", rules_->values().size());
+  spec.type = "bytes";
+  spec.storage_bytes = uniform_ ? 512 : kGranule * (1 + random.below(4));
+  spec.logical_bytes = spec.storage_bytes - random.below(uniform_ ? 256 : spec.storage_bytes + 1);
+  if (random.chance(3)) spec.replica_mode = residency::ReplicaMode::exclusive;
+  return spec;
+}
+
+std::optional<std::size_t> World::draw_stream(Random& random, Location device) const {
+  std::vector<std::size_t> fitting;
+  for (std::size_t i = 0; i < streams_.size(); ++i) {
+    if (streams_[i].device == device) fitting.push_back(i);
+  }
+  if (fitting.empty()) return std::nullopt;
+  return pick(random, fitting);
+}
+
+residency::TransferStreams World::draw_streams(Random& random, bool& wrong) const {
+  residency::TransferStreams streams;
+  wrong = false;
+  if (!random.chance(3)) return streams;
+  const Location device =
+      Location::cuda(static_cast<int>(random.below(static_cast<std::uint64_t>(devices_))));
+  Location its = device;
+  if (random.chance(8)) {
+    its = Location::cuda((device.device() + 1) % devices_);
+    wrong = true;
+  }
+  streams[device] = streams_[*draw_stream(random, its)].stream;
+  return streams;
+}
+
+/// A place where something is, where there is anything.
+Location World::draw_resident_place(Random& random) const {
+  std::vector<Location> found;
+  for (const RuleValue& value : rules_->values()) {
+    for (const auto& [at, copy] : value.copies) found.push_back(at);
+  }
+  if (found.empty() || random.chance(30)) return draw_location(random);
+  return pick(random, found);
+}
+
+}  // namespace fheres::lockstep
