@@ -1,0 +1,80 @@
+"""Commands that answer without a device: explain, decide, validate, params, devices."""
+
+import time
+import unittest
+
+from tool import ROOT, SAMPLE, ToolTest
+
+SHIPPED = sorted(str(path.relative_to(ROOT)) for folder in ("samples", "plans") for path in (ROOT / folder).glob("*.yaml"))
+INFEASIBLE = "plans/does-not-fit.yaml"
+
+
+class AnswersTest(ToolTest):
+    def test_every_shipped_document_is_valid_and_explained_quickly(self) -> None:
+        self.assertGreaterEqual(len(SHIPPED), 6)
+        self.fheres("validate", *SHIPPED)
+        for document in SHIPPED:
+            start = time.perf_counter()
+            self.fheres("explain", document, expect=1 if document == INFEASIBLE else 0)
+            # The goal is well under 0.1 s; sanitizers and a busy machine are given room.
+            self.assertLess(time.perf_counter() - start, 2.0, document)
+
+    def test_an_infeasible_plan_names_stage_location_budget_and_what_holds_the_room(self) -> None:
+        answer = self.json("explain", INFEASIBLE, expect=1)
+        self.assertEqual(answer["answer"], "infeasible")
+        self.assertIsNotNone(answer["place"])
+        text = self.fheres("explain", INFEASIBLE, expect=1).stdout
+        last = answer["stages"][-1]
+        self.assertIn(last["name"], text)
+        self.assertIn("cuda:0", text)
+        holders = [h for location in last["explanation"]["locations"] if location["at"] == "cuda:0"
+                   for h in location["holders"]]
+        self.assertTrue(holders)
+        for holder in holders:
+            self.assertIn(holder["name"], text)
+
+    def test_explain_and_decide_give_the_same_bytes_every_time(self) -> None:
+        for command in ("explain", "decide"):
+            first = self.fheres(command, SAMPLE, "--json").stdout
+            self.assertEqual(first, self.fheres(command, SAMPLE, "--json").stdout)
+
+    def test_decide_names_the_cold_plaintext_as_the_only_victim(self) -> None:
+        (request,) = [path for path in SHIPPED if "request" in path]
+        for document in (request, SAMPLE):
+            answer = self.json("decide", document)
+            (decision,) = [item["decision"] for item in answer["decisions"]]
+            self.assertEqual([item["action"] for item in decision["evictions"]], [{"drop": "cold", "at": "cuda:0"}])
+
+    def test_a_plan_is_not_a_question_for_decide(self) -> None:
+        self.assertIn("Plan", self.fheres("decide", "plans/two-tiles.yaml", expect=2).stderr)
+
+    def test_a_budget_option_replaces_the_documents_and_is_checked(self) -> None:
+        self.fheres("explain", SAMPLE, "--budget", "cuda:0=20MiB", expect=1)
+        for bad in ("cuda:0", "cuda:128=1MiB", "cuda:0=-1", "cuda:0=1.5", "cuda:0=3 parsec"):
+            self.fheres("explain", SAMPLE, "--budget", bad, expect=2)
+
+    def test_params_and_devices_answer_as_text_and_as_json(self) -> None:
+        preset = "slots8192-scale40-levels7"
+        self.assertIn(preset, self.fheres("params").stdout)
+        (described,) = self.json("params", preset)["presets"]
+        self.assertEqual(described["bytes"][0]["rotation_key"], 18 << 20)
+        self.assertIn("18 MiB", self.fheres("params", preset).stdout)
+        self.fheres("params", "slots1", expect=2)
+        self.assertIn("cuda_status", self.json("devices"))
+        self.assertIn("emulated", self.fheres("devices").stdout)
+
+    def test_usage_errors_exit_2_and_help_exits_0(self) -> None:
+        self.fheres(expect=2)
+        self.fheres("frobnicate", expect=2)
+        self.fheres("explain", expect=2)
+        self.assertIn("0.1.0", self.fheres("--version").stdout)
+        for command in ("validate", "explain", "decide", "run", "params", "devices"):
+            self.assertIn("example: fheres " + command, self.fheres(command, "--help").stdout)
+
+    def test_quiet_says_nothing_but_the_exit_code(self) -> None:
+        self.assertEqual(self.fheres("explain", SAMPLE, "--quiet").stdout, "")
+        self.assertEqual(self.fheres("explain", INFEASIBLE, "--quiet", expect=1).stdout, "")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,32 @@
+"""What the tests of the command line share: running the built tool in a folder of its own."""
+
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+FHERES = os.environ["FHERES"]  # set by ctest: the built binary
+SAMPLE = "samples/automatic-rotate-scale.yaml"
+GRANULE = 256
+
+
+class ToolTest(unittest.TestCase):
+    def setUp(self) -> None:
+        self._folder = tempfile.TemporaryDirectory()
+        self.folder = pathlib.Path(self._folder.name)
+
+    def tearDown(self) -> None:
+        self._folder.cleanup()
+
+    def fheres(self, *arguments: object, expect: int = 0, **options: object) -> subprocess.CompletedProcess:
+        """Runs in the repository's root; fails the test with both streams when the exit code is not the expected one."""
+        result = subprocess.run([FHERES, *map(str, arguments)], cwd=ROOT, capture_output=True, text=True, timeout=600,
+                                **options)
+        self.assertEqual(result.returncode, expect, f"{arguments}\n{result.stdout}\n{result.stderr}")
+        return result
+
+    def json(self, *arguments: object, expect: int = 0) -> dict:
+        return json.loads(self.fheres(*arguments, "--json", expect=expect).stdout)
