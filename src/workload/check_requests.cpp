@@ -9,6 +9,7 @@ namespace fheres::workload {
 CheckedRequests check(const RequestSetDraft& draft) {
   Problems problems;
   WorldCheck check;
+  if (draft.world_is_other && !draft.checked_world) return {};
   if (draft.checked_world) {
     check.world = *draft.checked_world;
     for (ValueIndex i = 0; i < check.world.values.size(); ++i) {

@@ -86,12 +86,12 @@ class WorkloadChecker {
     Stage& stage = stages_[s];
     stage.name = draft.name;
     stage.at = draft.at;
-    if (draft.body.empty() && draft.require.empty() && !draft.plan) {
+    if (draft.body.empty() && draft.require.empty() && !draft.plan && !draft.body_is_given) {
       problems_.add(
           "FHR0405", draft.name.place,
           fmt::format("stage `{}` does nothing, expected `body`, `require` or `plan`", draft.name.text));
     }
-    if (!draft.body.empty() && !draft.at) {
+    if (!draft.body.empty() && !draft.at && !draft.at_is_bad) {
       problems_.add("FHR0408", draft.name.place,
                     fmt::format("stage `{}` has a body, and no `at` where it runs", draft.name.text));
     }

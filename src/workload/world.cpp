@@ -40,6 +40,7 @@ class WorldChecker {
       }
       return;
     }
+    if (draft_.parameters_are_bad) return;
     for (const ValueDraft& value : draft_.values) {
       if (value.kind == ValueKind::bytes) continue;
       problems_.add("FHR0204", value.kind_place,
@@ -81,7 +82,7 @@ class WorldChecker {
   int clamp(int level) const { return std::clamp(level, 0, result_.world.parameters->max_level()); }
 
   void check_locations(const ValueDraft& draft) {
-    if (draft.at.empty() && !draft.source) {
+    if (draft.at.empty() && !draft.at_is_bad && !draft.source) {
       problems_.add("FHR0310", draft.name.place,
                     fmt::format("`{}` starts nowhere, expected `at:` with a location", draft.name.text));
     }
@@ -207,6 +208,10 @@ void settle_types(WorldCheck& check) {
     const int level = std::clamp(draft.level.value_or(0), 0, parameters.max_level());
     set_type(parameters, type_at(parameters, draft, level), check.world.values[i]);
   }
+}
+
+WorldCheck check_world(const WorldDraft& draft, Problems& problems) {
+  return WorldChecker(draft, problems).run();
 }
 
 void check_exclusive(const std::vector<Requirement>& require, const World& world, Problems& problems) {

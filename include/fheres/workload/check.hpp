@@ -10,7 +10,8 @@
 namespace fheres::workload {
 
 /// Resolves every name, infers every level, scale, domain and byte (scheme::infer), lays out every body, and reports
-/// everything that is wrong, not only the first thing. The model is absent exactly when there are problems. Says
+/// everything that is wrong, not only the first thing. The model is absent exactly when there are problems (or the
+/// draft says that part of it could not be read). Says
 /// nothing about residency: whether it fits is a question for explain and the controller.
 struct CheckedWorkload {
   std::optional<Workload> workload;

@@ -31,6 +31,7 @@ struct ValueDraft {
   Bytes bytes = 0;  // opaque
   std::vector<Location> at;
   std::vector<Place> at_places;
+  bool at_is_bad = false;  // part of it could not be read, which has been reported
   bool exclusive = false;
   std::optional<Location> source;  // encoded again there (plaintext)
   Place source_place;
@@ -68,6 +69,8 @@ struct RequirementDraft {
 struct StageDraft {
   Name name;
   std::optional<Location> at;
+  bool at_is_bad = false;      // given, and could not be read, which has been reported
+  bool body_is_given = false;  // a body, requirements or a plan are given, though they may be bad
   std::vector<OperationDraft> body;
   std::vector<Name> outputs;
   std::vector<RequirementDraft> require;
@@ -85,6 +88,7 @@ struct ParametersDraft {
 
 struct WorldDraft {
   std::optional<ParametersDraft> parameters;
+  bool parameters_are_bad = false;  // they were given and could not be read, which has been reported
   std::vector<LocationEntry> locations;
   PolicyEntry policy;
   std::vector<ValueDraft> values;
@@ -107,7 +111,9 @@ struct RequestDraft {
 struct RequestSetDraft {
   Metadata metadata;
   WorldDraft world;
-  std::optional<World> checked_world;  // of another document; then `world` is not looked at
+  bool world_is_other = false;  // it is another document's: `world` is not looked at
+  std::optional<World>
+      checked_world;  // absent where the other document could not be read, which has been reported
   std::vector<RequestDraft> requests;
 };
 

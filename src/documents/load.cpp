@@ -1,0 +1,178 @@
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+#include <fmt/format.h>
+
+#include <fheres/documents/load.hpp>
+#include <fheres/workload/check.hpp>
+
+#include "sections.hpp"
+
+namespace fheres::documents {
+namespace {
+
+constexpr const char* kApiVersion = "fheres/v1";
+// Nobody reads more, and a hostile file could ask for millions.
+constexpr std::size_t kMaxDiagnostics = 1000;
+
+/// The text of a regular file, at most one byte more than the limit; or why not.
+std::variant<std::string, std::string> read_file(const std::filesystem::path& path, const Limits& limits) {
+  using Result = std::variant<std::string, std::string>;
+  const auto failed = [](const std::string& why) { return Result(std::in_place_index<1>, why); };
+  std::error_code error;
+  const auto status = std::filesystem::status(path, error);
+  if (!std::filesystem::exists(status)) return failed("there is no such file");
+  if (std::filesystem::is_directory(status)) return failed("it is a folder");
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return failed(std::strerror(errno));
+  std::string text;
+  std::string chunk(64 * 1024, '\0');
+  while (text.size() <= limits.bytes &&
+         (file.read(chunk.data(), static_cast<std::streamsize>(chunk.size())), file.gcount() > 0)) {
+    text.append(chunk, 0, static_cast<std::size_t>(file.gcount()));
+  }
+  if (file.bad()) return failed("it cannot be read");
+  return Result(std::in_place_index<0>, std::move(text));
+}
+
+/// The kind that the document says it is, for choosing its reader.
+std::string kind_in(const Node& root) {
+  for (const Node::Entry& entry : root.entries) {
+    if (entry.key == "kind" && entry.value->kind == Node::Kind::scalar) return entry.value->text;
+  }
+  return {};
+}
+
+template <class Checked>
+void move_problems(Context& context, Checked& checked) {
+  for (workload::Problem& problem : checked.problems) context.diagnostics.push_back(std::move(problem));
+}
+
+std::optional<Model> read_model(Context& context, const Node& root) {
+  MapReader document(context, root, "the document");
+  if (!document.valid()) return std::nullopt;
+  const std::string kind = kind_in(root);
+  if (kind == "Workload") {
+    auto checked = workload::check(read_workload(context, document));
+    move_problems(context, checked);
+    if (checked.workload) return Model(std::move(*checked.workload));
+  } else if (kind == "Plan") {
+    auto checked = workload::check(read_plan(context, document));
+    move_problems(context, checked);
+    if (checked.program) return Model(std::move(*checked.program));
+  } else if (kind == "Request") {
+    auto checked = workload::check(read_requests(context, document));
+    move_problems(context, checked);
+    if (checked.requests) return Model(std::move(*checked.requests));
+  } else {
+    read_header(context, document);
+  }
+  return std::nullopt;
+}
+
+workload::World& world_of(Model& model) {
+  return std::visit([](auto& m) -> workload::World& { return m.world; }, model);
+}
+
+}  // namespace
+
+workload::Metadata read_header(Context& context, MapReader& document) {
+  workload::Metadata metadata;
+  if (const Node* version = document.need("apiVersion")) {
+    const auto text = read_text(context, *version, "apiVersion");
+    if (text && *text != kApiVersion) {
+      context.report("FHR0101", version->place,
+                     fmt::format("apiVersion is `{}`, expected `{}`", *text, kApiVersion));
+    }
+  }
+  if (const Node* kind = document.need("kind")) {
+    const std::vector<std::string> kinds{"Workload", "Plan", "Request"};
+    if (const auto text = read_text(context, *kind, "kind");
+        text && std::find(kinds.begin(), kinds.end(), *text) == kinds.end()) {
+      const std::string near = workload::closest(*text, kinds);
+      context.report("FHR0102", kind->place,
+                     fmt::format("kind is `{}`, expected Workload, Plan or Request", *text),
+                     near.empty() ? "" : fmt::format("did you mean `{}`?", near));
+    }
+  }
+  const Node* node = document.need("metadata");
+  if (!node) return metadata;
+  MapReader map(context, *node, "metadata");
+  if (const Node* name = map.need("name")) {
+    if (const auto read = read_name(context, *name, "metadata.name")) metadata.name = *read;
+  }
+  if (const Node* text = map.get("description")) {
+    metadata.description = read_text(context, *text, "description").value_or("");
+  }
+  map.finish();
+  return metadata;
+}
+
+std::shared_ptr<const Node> read_other(Context& context, const Node& path_node, const char* kind,
+                                       std::filesystem::path& folder) {
+  const auto path = read_path(context, path_node);
+  if (!path) return nullptr;
+  auto text = read_file(*path, Limits{});
+  if (text.index() == 1) {
+    context.report("FHR0001", path_node.place, fmt::format("`{}`: {}", path->string(), std::get<1>(text)));
+    return nullptr;
+  }
+  const std::string name = path->lexically_normal().string();
+  std::string& source = context.sources[name];
+  source = std::move(std::get<0>(text));
+  auto root = parse(source, name, Limits{}, context.diagnostics);
+  if (root && kind_in(*root) != kind) {
+    context.report("FHR0102", path_node.place,
+                   fmt::format("`{}` is no document of kind {}", path_node.text, kind));
+    return nullptr;
+  }
+  folder = path->parent_path();
+  return root;
+}
+
+Loaded load_text(std::string_view text, const std::string& name, const std::filesystem::path& folder,
+                 const LoadOptions& options) {
+  Context context;
+  context.folder = folder;
+  context.options = options;
+  Loaded loaded;
+  if (const auto root = parse(text, name, Limits{}, context.diagnostics)) {
+    loaded.model = read_model(context, *root);
+  }
+  loaded.sources = std::move(context.sources);
+  loaded.sources[name] = text;
+  loaded.diagnostics = std::move(context.diagnostics);
+  if (!loaded.diagnostics.empty()) {
+    loaded.model.reset();
+    sort_by_place(loaded.diagnostics);
+    if (loaded.diagnostics.size() > kMaxDiagnostics) {
+      const std::size_t more = loaded.diagnostics.size() - kMaxDiagnostics;
+      loaded.diagnostics.resize(kMaxDiagnostics);
+      loaded.diagnostics.push_back(
+          {"FHR0007", {name, 0, 0, 0}, fmt::format("and {} more problems", more), {}});
+    }
+  } else {
+    for (const auto& [at, budget] : options.budgets) world_of(*loaded.model).set_budget(at, budget);
+  }
+  return loaded;
+}
+
+Loaded load(const std::filesystem::path& path, const LoadOptions& options) {
+  auto text = read_file(path, Limits{});
+  if (text.index() == 1) {
+    Loaded loaded;
+    loaded.diagnostics.push_back({"FHR0001", {path.string(), 0, 0, 0}, std::get<1>(text), {}});
+    return loaded;
+  }
+  return load_text(std::get<0>(text), path.string(), path.parent_path(), options);
+}
+
+std::string_view kind_of(const Model& model) {
+  constexpr std::string_view kinds[] = {"Workload", "Plan", "Request"};
+  return kinds[model.index()];
+}
+
+}  // namespace fheres::documents

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <fheres/workload/draft.hpp>
+
+#include "reader.hpp"
+
+// Parts that several kinds of document have.
+namespace fheres::documents {
+
+/// `apiVersion`, `kind` and `metadata`; the kind has been read before.
+workload::Metadata read_header(Context& context, MapReader& document);
+/// `parameters`, `locations`, `policy` and `values`. Plans have no parameters and no policy, and their values are bytes.
+workload::WorldDraft read_world(Context& context, MapReader& document, bool plan);
+std::optional<workload::ParametersDraft> read_parameters(Context& context, const Node::Entry& entry);
+std::optional<workload::Message> read_message(Context& context, const Node& node);
+
+/// A list of `{at, bytes, label}`.
+std::vector<workload::Reservation> read_reservations(Context& context, const Node& node);
+/// `{cuda:0: [names]}`.
+std::vector<workload::RequirementDraft> read_requirements(Context& context, const Node& node);
+/// A list of `{ensure|move|drop: name, ...}`.
+std::vector<workload::ActionDraft> read_actions(Context& context, const Node& node);
+/// `auto` gives nothing.
+std::optional<std::vector<workload::Reservation>> read_reserve(Context& context, const Node& node);
+
+workload::WorkloadDraft read_workload(Context& context, MapReader& document);
+workload::ProgramDraft read_plan(Context& context, MapReader& document);
+workload::RequestSetDraft read_requests(Context& context, MapReader& document);
+
+/// Reads and parses a file that a document names. Reports what is wrong with it. The document of the other kind must
+/// be `kind`.
+std::shared_ptr<const Node> read_other(Context& context, const Node& path_node, const char* kind,
+                                       std::filesystem::path& folder);
+
+}  // namespace fheres::documents
