@@ -1,4 +1,5 @@
 // CKKS operations on a CUDA device: checked against the cpu back end, then timed. See README.md.
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <exception>
@@ -22,6 +23,7 @@ constexpr Bytes kWorkingSet = 192 * kMiB;
 
 struct Options {
   std::vector<std::string> presets;
+  std::vector<std::string> operations;  // empty: all
   int device = 0;
   int repetitions = 30;
   std::string json;
@@ -35,6 +37,8 @@ Options parse(int argc, char** argv) {
     const std::string value = argv[i + 1];
     if (name == "--preset") {
       options.presets.push_back(value);
+    } else if (name == "--operation") {
+      options.operations.push_back(value);
     } else if (name == "--device") {
       options.device = std::stoi(value);
     } else if (name == "--repetitions") {
@@ -42,7 +46,8 @@ Options parse(int argc, char** argv) {
     } else if (name == "--json") {
       options.json = value;
     } else {
-      throw std::invalid_argument("expected --preset, --device, --repetitions or --json, got " + name);
+      throw std::invalid_argument("expected --preset, --operation, --device, --repetitions or --json, got " +
+                                  name);
     }
   }
   if (options.presets.empty()) options.presets.push_back("slots8192-scale40-levels7");
@@ -100,6 +105,8 @@ std::vector<Row> run(const std::string& preset, const Options& options, Device& 
 
   std::vector<Row> rows;
   for (const Operation& operation : operations(parameters)) {
+    const std::vector<std::string>& only = options.operations;
+    if (!only.empty() && std::find(only.begin(), only.end(), operation.name) == only.end()) continue;
     check(operation, on_host, on_device, host, *sets.front(), device);
     const Measured measured = measure(
         *device.driver, device.stream, static_cast<int>(sets.size()), options.repetitions,
