@@ -200,10 +200,11 @@ class Builder : public YAML::EventHandler {
     const auto [found, inserted] = open.lines.emplace(node.text, node.place.line);
     if (inserted) return;
     open.skip = true;
-    diagnostics_.push_back({"FHR0104",
-                            node.place,
-                            fmt::format("key `{}` stands twice: first at line {}", node.text, found->second),
-                            {}});
+    diagnostics_.push_back(
+        {"FHR0104",
+         node.place,
+         fmt::format("key `{}` stands twice: first at line {}", clipped(node.text), found->second),
+         {}});
   }
 
   const Positions& positions_;
@@ -308,12 +309,22 @@ int character_count(std::string_view utf8) {
       utf8.begin(), utf8.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
 }
 
+std::string clipped(std::string_view text, int limit) {
+  std::string result;
+  int characters = 0;
+  for (const char c : text) {
+    if ((static_cast<unsigned char>(c) & 0xc0) != 0x80 && ++characters > limit) return result + "...";
+    result += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
+  }
+  return result;
+}
+
 std::string kind_of(const Node& node) {
   switch (node.kind) {
     case Node::Kind::null:
       return "empty";
     case Node::Kind::scalar:
-      return "a text";
+      return node.quoted ? "a quoted text" : fmt::format("`{}`", clipped(node.text));
     case Node::Kind::sequence:
       return "a list";
     case Node::Kind::map:

@@ -37,7 +37,9 @@ struct Node::Entry {
   std::shared_ptr<const Node> value;
 };
 
-/// `a map`, `a list`, `a text`, `nothing`: for messages.
+/// Text for a message: one line of at most so many characters.
+std::string clipped(std::string_view text, int limit = 40);
+/// `a map`, `a list`, `empty`, or the scalar's own text: for messages.
 std::string kind_of(const Node& node);
 
 /// Parses one document. Limits act while parsing. What is wrong goes to `diagnostics`: a broken syntax or limit ends

@@ -41,6 +41,9 @@ void read_action(Context& context, const Node& node, std::vector<ActionDraft>& a
       if (const Node* from = map.get("from")) draft.from = read_location(context, *from);
     }
   }
+  if (!verb) {
+    for (const char* key : {"at", "to", "from"}) map.get(key);
+  }
   const auto before = context.diagnostics.size();
   map.finish();
   // A misspelt verb has just been reported as an unknown key.
@@ -80,10 +83,8 @@ std::vector<workload::Reservation> read_reservations(Context& context, const Nod
 std::optional<std::vector<workload::Reservation>> read_reserve(Context& context, const Node& node) {
   if (node.kind == Node::Kind::scalar && node.text == "auto") return std::nullopt;
   if (node.kind != Node::Kind::sequence) {
-    context.report(
-        "FHR0106", node.place,
-        fmt::format("reserve is {}, expected `auto` or a list",
-                    node.kind == Node::Kind::scalar ? fmt::format("`{}`", node.text) : kind_of(node)));
+    context.report("FHR0106", node.place,
+                   fmt::format("reserve is {}, expected `auto` or a list", kind_of(node)));
     return std::nullopt;
   }
   return read_reservations(context, node);

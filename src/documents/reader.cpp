@@ -18,9 +18,7 @@ constexpr std::size_t kMaxName = 200;
 /// The scalar's text, if it is a plain one: numbers are not quoted.
 const std::string* plain(Context& context, const Node& node, const char* what, const char* expected) {
   if (node.kind == Node::Kind::scalar && !node.quoted) return &node.text;
-  context.report("FHR0106", node.place,
-                 fmt::format("{} is {}, expected {}", what,
-                             node.kind == Node::Kind::scalar ? "a quoted text" : kind_of(node), expected));
+  context.report("FHR0106", node.place, fmt::format("{} is {}, expected {}", what, kind_of(node), expected));
   return nullptr;
 }
 
@@ -110,7 +108,7 @@ std::optional<Bytes> read_bytes(Context& context, const Node& node) {
                    fmt::format("a size is {}, expected a number of bytes such as `64 MiB`", kind_of(node)));
     return std::nullopt;
   }
-  const auto parsed = parse_bytes(node.text);
+  const auto parsed = parse_bytes(clipped(node.text));
   if (const auto* bad = std::get_if<BadBytes>(&parsed)) {
     context.report("FHR0109", node.place, bad->reason);
     return std::nullopt;

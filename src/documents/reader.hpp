@@ -28,8 +28,10 @@ struct Context {
   Sources sources;
   Bytes total_bytes = 0;  // of all sizes in the document: bounded, so that no sum of them can overflow
 
-  void report(const char* code, const Place& place, std::string message, std::string hint = {}) {
-    diagnostics.push_back({code, place, std::move(message), std::move(hint)});
+  void report(const char* code, const Place& place, const std::string& message,
+              const std::string& hint = {}) {
+    // Texts of the document stand in messages, and they can be as long as the file.
+    diagnostics.push_back({code, place, clipped(message, 400), clipped(hint, 400)});
   }
 };
 

@@ -174,6 +174,7 @@ void read_value(Context& context, const Node::Entry& entry, bool plan, std::vect
   if (!check_name(context, entry.key, entry.place, "a value's name")) return;
   const std::string what = fmt::format("value `{}`", entry.key);
   MapReader map(context, *entry.value, what.c_str());
+  draft.at_is_bad = !map.valid();
   const Node::Entry* kind = nullptr;
   for (const auto& [word, value] : kKinds) {
     if (plan && value != ValueKind::bytes) continue;

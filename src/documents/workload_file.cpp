@@ -41,7 +41,7 @@ void read_operation(Context& context, const Node& node, std::vector<OperationDra
     context.report("FHR0105", value.place, fmt::format("`{}` has no operation", result->key));
     return;
   }
-  draft.operation = {operation->key, operation->place};
+  draft.operation = {clipped(operation->key), operation->place};
   draft.operands = read_names(context, *operation->value, "an operand's name");
   if (draft.steps && operation->key != "rotate") {
     context.report("FHR0103", draft.steps_place, fmt::format("`{}` takes no steps", operation->key));

@@ -1,6 +1,7 @@
 #include <bit>
 #include <stdexcept>
-#include <string>
+
+#include <fmt/format.h>
 
 #include <fheres/scheme/modulus.hpp>
 
@@ -10,7 +11,7 @@ using Wide = unsigned __int128;
 
 Modulus Modulus::make(std::uint64_t value) {
   if (value <= 2 || value >= (std::uint64_t{1} << 61)) {
-    throw std::invalid_argument("a modulus is above 2 and below 2^61, not " + std::to_string(value));
+    throw std::invalid_argument(fmt::format("a modulus is above 2 and below 2^61, not {}", value));
   }
   // No odd modulus divides 2^128, so the quotient of 2^128 - 1 is the one of 2^128; for a power of two it
   // is one less, which only costs a subtraction.
@@ -44,7 +45,7 @@ std::uint64_t pow_mod(std::uint64_t a, std::uint64_t exponent, const Modulus& q)
 }
 
 std::uint64_t inverse_mod(std::uint64_t a, const Modulus& q) {
-  if (a == 0) throw std::invalid_argument("0 has no inverse modulo " + std::to_string(q.value));
+  if (a == 0) throw std::invalid_argument(fmt::format("0 has no inverse modulo {}", q.value));
   return pow_mod(a, q.value - 2, q);
 }
 

@@ -1,4 +1,5 @@
 #include <array>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -181,9 +182,9 @@ Signature Application::rescaled() const {
   signature.result.scale = operand(0).scale.over(prime);
   // Half of the fresh scale's bits would be gone: this is no product, and what is left is mostly noise.
   if (signature.result.scale.log2() < parameters_.scale_bits() / 2.0) {
-    refuse(fmt::format("operand 1 has scale {} and is no product: dividing by a prime of {} bits leaves {}",
-                       operand(0).scale.text(), parameters_.prime(parameters_.limbs(level()) - 1).bits(),
-                       signature.result.scale.text()));
+    refuse(fmt::format(
+        "operand 1 has scale {} and is no product: dividing by a prime near 2^{:.0f} would leave no scale",
+        operand(0).scale.text(), std::log2(static_cast<double>(prime))));
   }
   return signature;
 }

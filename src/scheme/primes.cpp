@@ -1,7 +1,8 @@
 #include <array>
 #include <bit>
 #include <stdexcept>
-#include <string>
+
+#include <fmt/format.h>
 
 #include <fheres/scheme/modulus.hpp>
 #include <fheres/scheme/primes.hpp>
@@ -67,8 +68,7 @@ std::optional<std::uint64_t> next_prime(std::uint64_t above, std::uint64_t step,
 
 std::uint64_t smallest_primitive_root(std::uint64_t prime, std::uint64_t order) {
   if (order < 2 || !std::has_single_bit(order) || (prime - 1) % order != 0) {
-    throw std::invalid_argument("no root of order " + std::to_string(order) + " modulo " +
-                                std::to_string(prime));
+    throw std::invalid_argument(fmt::format("no root of order {} modulo {}", order, prime));
   }
   const Modulus q = Modulus::make(prime);
   std::uint64_t root = 0;

@@ -87,13 +87,11 @@ class WorkloadChecker {
     stage.name = draft.name;
     stage.at = draft.at;
     if (draft.body.empty() && draft.require.empty() && !draft.plan && !draft.body_is_given) {
-      problems_.add(
-          "FHR0405", draft.name.place,
-          fmt::format("stage `{}` does nothing, expected `body`, `require` or `plan`", draft.name.text));
+      problems_.add("FHR0405", draft.name.place,
+                    "the stage does nothing, expected `body`, `require` or `plan`");
     }
     if (!draft.body.empty() && !draft.at && !draft.at_is_bad) {
-      problems_.add("FHR0408", draft.name.place,
-                    fmt::format("stage `{}` has a body, and no `at` where it runs", draft.name.text));
+      problems_.add("FHR0408", draft.name.place, "the stage has a body, and no `at` where it runs");
     }
     for (std::size_t o = 0; o < draft.body.size(); ++o) stage.body.push_back(resolve_operation(s, o));
     for (std::size_t i = 0; i < stage.outputs.size(); ++i) stage.body[stage.outputs[i].result].output = i;

@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+"""Runs the built `fheres` on every golden case and compares what it says, byte for byte.
+
+A case is a folder:
+  command          arguments, one shell-like line; run inside the folder, `{root}` is the project's root
+  expected.stdout, expected.stderr, expected.exit
+  anything else    input
+A file that the command leaves behind in the folder is an error: a refused document must write nothing.
+
+usage: run.py FHERES [CASE...]        FHERES_UPDATE_GOLDEN=1 writes what was expected anew
+"""
+import difflib
+import os
+import pathlib
+import shlex
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+UPDATE = os.environ.get("FHERES_UPDATE_GOLDEN") == "1"
+
+
+def run(binary, case):
+    arguments = shlex.split((case / "command").read_text().replace("{root}", str(ROOT)))
+    environment = dict(os.environ, NO_COLOR="1", LC_ALL="C.UTF-8")
+    done = subprocess.run([binary, *arguments], cwd=case, env=environment, stdin=subprocess.DEVNULL,
+                          capture_output=True, timeout=60)
+    hide = lambda text: text.decode("utf-8", "backslashreplace").replace(str(ROOT), "{root}")
+    return {"expected.stdout": hide(done.stdout), "expected.stderr": hide(done.stderr),
+            "expected.exit": f"{done.returncode}\n"}
+
+
+def differences(case, actual):
+    lines = []
+    for name, text in actual.items():
+        path = case / name
+        expected = path.read_text() if path.exists() else ""
+        if expected != text:
+            lines += difflib.unified_diff(expected.splitlines(), text.splitlines(), f"{case.name}/{name}",
+                                          "what it says now", lineterm="")
+    return lines
+
+
+def main():
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    binary = str(pathlib.Path(sys.argv[1]).resolve())
+    names = sys.argv[2:] or sorted(path.parent.name for path in HERE.glob("*/command"))
+    failed = []
+    for name in names:
+        case = HERE / name
+        before = set(case.iterdir())
+        actual = run(binary, case)
+        new = [path.name for path in set(case.iterdir()) - before]
+        if UPDATE:
+            for file, text in actual.items():
+                (case / file).write_text(text)
+        lines = differences(case, actual)
+        if new:
+            lines.append(f"{name}: the command left {', '.join(sorted(new))} behind")
+        if lines:
+            failed.append(name)
+            print("\n".join(lines))
+    print(f"{len(names) - len(failed)} of {len(names)} golden cases as expected")
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
