@@ -31,6 +31,8 @@ HandleId Manager::adopt(memory::Block&& block, Location at, const ValueSpec& spe
 }
 
 HandleId Manager::adopt(memory::Block&& block, Location at, const ValueSpec& spec, Reservation& from) {
+  if (!from.belongs_to(*core_))
+    throw std::invalid_argument("the reservation belongs to another manager, or is empty");
   return core_->adopt(block, at, spec, from.id());
 }
 

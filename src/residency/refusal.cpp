@@ -51,7 +51,7 @@ std::string describe(const Refusal& r, const State& state) {
     case Rule::absent_location:
       return fmt::format("{} is not present on this machine", r.at.name());
     case Rule::closed_reservation:
-      return fmt::format("the reservation is released, or is not at {}", r.at.name());
+      return "the reservation is released";
   }
   return {};
 }

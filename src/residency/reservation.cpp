@@ -162,6 +162,8 @@ ReservationId Reservation::id() const {
   return body_->id;
 }
 
+bool Reservation::belongs_to(const Core& core) const { return body_ && body_->core.get() == &core; }
+
 Bytes Reservation::available() const { return active() ? body_->core->available(body_->id) : 0; }
 
 Allocation Reservation::allocate(Bytes bytes) {

@@ -97,8 +97,11 @@ std::variant<HandleId, Refusal> State::adopt(const ValueSpec& spec, Location at,
   FHERES_CHECK(actual_bytes >= spec.logical_bytes && actual_bytes <= spec.storage_bytes);  // R7
   const auto payer = std::find_if(reservations_.begin(), reservations_.end(),
                                   [&](const ReservationRecord& r) { return r.id == from; });
-  if (payer == reservations_.end() || payer->spec.at != at)
+  if (payer == reservations_.end())
     return Refusal{.rule = Refusal::Rule::closed_reservation, .value = {}, .at = at};
+  if (payer->spec.at != at)
+    throw std::invalid_argument(fmt::format("'{}' at {} cannot be paid for by reservation '{}' at {}",
+                                            spec.name, at.name(), payer->spec.label, payer->spec.at.name()));
   if (payer->spec.bytes < spec.storage_bytes)
     return Refusal{.rule = Refusal::Rule::budget,
                    .value = {},

@@ -92,6 +92,10 @@ TEST_CASE("R38: a block of another region may be paid for by a reservation too")
   CHECK(world.account(kPinned).used == 512);
   outputs.release();
   memory::Block late = region->allocate(256);
+  World other;
+  Reservation foreign = other.manager->reserve(kPinned, 512, "outputs");
+  CHECK_THROWS_AS(world.manager->adopt(std::move(late), kPinned, make_spec("z", 256), foreign),
+                  std::invalid_argument);
   CHECK_THROWS_AS(world.manager->adopt(std::move(late), kPinned, make_spec("z", 256), outputs),
                   LifetimeClosedError);
 }

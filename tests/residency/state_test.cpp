@@ -304,8 +304,7 @@ TEST_CASE("R38: adopting from a reservation turns its bytes into used bytes and 
   CHECK(state.account(kDevice)->peak_charged == 1024);
   CHECK(state.reservation(id)->spec.bytes == 512);
   CHECK(std::get<Refusal>(state.adopt(make_spec("z", 768), kDevice, 768, id)).rule == Rule::budget);
-  CHECK(std::get<Refusal>(state.adopt(make_spec("z", 256), kPinned, 256, id)).rule ==
-        Rule::closed_reservation);
+  CHECK_THROWS_AS(state.adopt(make_spec("z", 256), kPinned, 256, id), std::invalid_argument);
   state.release(id);
   CHECK(std::get<Refusal>(state.adopt(make_spec("z", 256), kDevice, 256, id)).rule ==
         Rule::closed_reservation);

@@ -33,7 +33,9 @@ class Reservation {
 
  private:
   friend class Core;
+  friend class Manager;
   friend class Scope;
+  bool belongs_to(const Core& core) const;
   struct Body;
   explicit Reservation(std::shared_ptr<Body> body);
   std::shared_ptr<Body> body_;

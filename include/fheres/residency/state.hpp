@@ -110,7 +110,8 @@ class State {
   // Values. std::invalid_argument for a bad specification; actual bytes are between its logical and storage bytes.
   /// The value becomes must-preserve, whatever the specification says (R4).
   std::variant<HandleId, Refusal> adopt(const ValueSpec& spec, Location at, Bytes actual_bytes);
-  /// Turns storage_bytes of the reservation, which must be at `at` and have them, into used bytes in one step (R38).
+  /// Turns storage_bytes of the reservation, which must have them, into used bytes in one step (R38).
+  /// std::invalid_argument where it is at another location.
   std::variant<HandleId, Refusal> adopt(const ValueSpec& spec, Location at, Bytes actual_bytes,
                                         ReservationId from);
   /// The specification must say reconstructible, and the location must be present: std::invalid_argument.
