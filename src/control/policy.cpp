@@ -25,22 +25,20 @@ DeterministicTieredLRU::DeterministicTieredLRU(Tiers fallback) : fallback_(std::
 }
 
 std::string DeterministicTieredLRU::identity() const {
-  std::string text = "tiered-lru";
-  const char* before = " (";
-  for (const auto& [from, tiers] : fallback_) {
-    if (tiers.empty()) continue;
-    text += before + from.name() + ":";
-    for (const Location tier : tiers) text += " " + tier.name();
-    before = "; ";
+  std::string tiers;
+  for (const auto& [from, to] : fallback_) {
+    if (to.empty()) continue;
+    tiers += fmt::format("{}{}:", tiers.empty() ? "" : "; ", from.name());
+    for (const Location tier : to) tiers += fmt::format(" {}", tier.name());
   }
-  return before[0] == ' ' ? text : text + ")";
+  return tiers.empty() ? "tiered-lru" : fmt::format("tiered-lru ({})", tiers);
 }
 
 std::vector<std::size_t> DeterministicTieredLRU::order(std::span<const Candidate> candidates) const {
   std::vector<std::size_t> result(candidates.size());
   std::iota(result.begin(), result.end(), std::size_t{0});
   // R54. Every two candidates differ at the latest in their handles, so the order is total.
-  std::sort(result.begin(), result.end(), [&](std::size_t left, std::size_t right) {
+  const auto before = [&](std::size_t left, std::size_t right) {
     const Candidate& a = candidates[left];
     const Candidate& b = candidates[right];
     if (a.priority != b.priority) return a.priority < b.priority;
@@ -48,7 +46,8 @@ std::vector<std::size_t> DeterministicTieredLRU::order(std::span<const Candidate
     if ((a.stable_key == nullptr) != (b.stable_key == nullptr)) return a.stable_key != nullptr;
     if (a.stable_key != nullptr && *a.stable_key != *b.stable_key) return *a.stable_key < *b.stable_key;
     return a.value < b.value;
-  });
+  };
+  if (!std::is_sorted(result.begin(), result.end(), before)) std::sort(result.begin(), result.end(), before);
   return result;
 }
 

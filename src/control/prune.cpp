@@ -2,89 +2,123 @@
 
 #include <algorithm>
 #include <array>
-#include <utility>
 
 namespace fheres::control {
 namespace {
 
-using Peaks = std::array<Bytes, Location::kCount>;
-
-// The most that is charged from each step on is needed for the steps from last to first: marks are folded in as
-// the walk passes them.
-class BackwardPeaks {
+// The most that is charged at each location from some step on: marks are folded in as the walk passes them
+// backwards.
+class PeaksFrom {
  public:
-  explicit BackwardPeaks(const std::vector<Run::Mark>& marks) : marks_(marks), next_(marks.size()) {}
-  void go_to(std::size_t step) {
-    while (next_ > 0 && marks_[next_ - 1].step >= step) {
-      const Run::Mark& mark = marks_[--next_];
+  void go_back_to(std::size_t step, const std::vector<Mark>& marks) {
+    while (next_ > 0 && marks[next_ - 1].step >= step) {
+      const Mark& mark = marks[--next_];
       Bytes& peak = peaks_[mark.at.index()];
       peak = std::max(peak, mark.charged);
     }
   }
+  void restart(const std::vector<Mark>& marks) {
+    next_ = marks.size();
+    peaks_.fill(0);
+  }
   Bytes at(Location where) const { return peaks_[where.index()]; }
 
  private:
-  const std::vector<Run::Mark>& marks_;
-  std::size_t next_;
-  Peaks peaks_{};
+  std::size_t next_ = 0;
+  std::array<Bytes, Location::kCount> peaks_{};
 };
 
-// How many steps touch each value.
-std::vector<std::uint32_t> touches(const Problem& problem, const std::vector<Step>& steps) {
-  std::vector<std::uint32_t> count(problem.state.records().size(), 0);
-  for (const Step& step : steps) {
-    if (step.kind != Step::Kind::reserve) ++count[step.value.serial];
-  }
-  return count;
-}
+class Pruning {
+ public:
+  Pruning(const Problem& problem, Way& way) : problem_(problem), way_(way) { look_again(); }
 
-// One pass from the last step to the first; whether anything was left out.
-bool prune_once(const Problem& problem, Run& run) {
-  bool changed = false;
-  std::vector<std::uint32_t> touched = touches(problem, run.steps());
-  std::optional<BackwardPeaks> peaks(run.marks());
-  for (std::size_t i = run.steps().size(); i-- > 0;) {
-    const Step step = run.steps()[i];
-    if (step.kind != Step::Kind::evict) continue;
-    peaks->go_to(i);
-    // A value that only this step touches would hold its bytes here from now on, and nothing else would change:
-    // where they do not fit, no replay is needed to know.
-    if (!problem.requested(step.value) && touched[step.value.serial] == 1) {
-      const Bytes bytes = problem.state.record(step.value).spec->storage_bytes;
-      const std::optional<Bytes> budget = budget_of(problem.state, step.at);
-      if (budget && bytes > *budget - peaks->at(step.at)) continue;
+  // One pass from the last step to the first; whether anything was left out.
+  bool pass() {
+    bool changed = false;
+    peaks_.restart(way_.marks);
+    for (std::size_t i = way_.steps.size(); i-- > 0;) {
+      const Step step = way_.steps[i];
+      if (step.kind != Step::Kind::evict) continue;
+      peaks_.go_back_to(i, way_.marks);
+      if (!(stands_alone(step) ? leave_out_by_sum(i) : leave_out_by_replay(i))) continue;
+      peaks_.restart(way_.marks);
+      changed = true;
     }
-    std::vector<Step> without = run.steps();
-    without.erase(without.begin() + static_cast<std::ptrdiff_t>(i));
-    Run shorter(problem);
-    if (!shorter.take_all(without) || !shorter.served()) continue;
-    peaks.reset();
-    run = std::move(shorter);
-    peaks.emplace(run.marks());
-    touched = touches(problem, run.steps());
-    changed = true;
+    return changed;
   }
-  return changed;
-}
+
+ private:
+  void look_again() {
+    touches_.assign(problem_.state.records().size(), 0);
+    for (const Step& step : way_.steps) {
+      if (step.kind != Step::Kind::reserve) ++touches_[step.value.serial];
+    }
+  }
+
+  // A value that the request does not need, and that nothing else touches.
+  bool stands_alone(const Step& step) const {
+    return !problem_.requested(step.value) && touches_[step.value.serial] == 1;
+  }
+
+  // Without this eviction the value's bytes stay here, and do not come to the tier: nothing else changes, so room
+  // here is all that it takes.
+  bool leave_out_by_sum(std::size_t index) {
+    const Step step = way_.steps[index];
+    const Bytes bytes = problem_.state.record(step.value).spec->storage_bytes;
+    const std::optional<Bytes> budget = budget_of(problem_.state, step.at);
+    if (budget && bytes > *budget - peaks_.at(step.at)) return false;
+    std::vector<Mark> marks;
+    marks.reserve(way_.marks.size());
+    for (Mark mark : way_.marks) {
+      if (mark.step == index) continue;
+      if (mark.step > index) {
+        --mark.step;
+        if (mark.at == step.at) mark.charged += bytes;
+        if (mark.at == step.to) mark.charged -= bytes;
+      }
+      marks.push_back(mark);
+    }
+    way_.marks = std::move(marks);
+    way_.steps.erase(way_.steps.begin() + static_cast<std::ptrdiff_t>(index));
+    --touches_[step.value.serial];
+    return true;
+  }
+
+  bool leave_out_by_replay(std::size_t index) {
+    std::vector<Step> rest = way_.steps;
+    rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(index));
+    Run run(problem_);
+    if (!run.take_all(rest) || !run.served()) return false;
+    way_ = run.take_way();
+    look_again();
+    return true;
+  }
+
+  const Problem& problem_;
+  Way& way_;
+  PeaksFrom peaks_;
+  std::vector<std::uint32_t> touches_;  // how many steps touch each value
+};
 
 }  // namespace
 
-void prune(const Problem& problem, Run& run) {
-  while (prune_once(problem, run)) {
+void prune(const Problem& problem, Way& way) {
+  Pruning pruning(problem, way);
+  while (pruning.pass()) {
   }
 }
 
-void prefer_earlier_tiers(const Problem& problem, Run& run) {
-  for (std::size_t i = 0; i < run.steps().size(); ++i) {
-    const Step step = run.steps()[i];
+void prefer_earlier_tiers(const Problem& problem, Way& way) {
+  for (std::size_t i = 0; i < way.steps.size(); ++i) {
+    const Step step = way.steps[i];
     if (step.kind != Step::Kind::evict || !step.to) continue;
     for (const Location tier : problem.tiers(step.at)) {
       if (tier == *step.to) break;
-      std::vector<Step> other = run.steps();
+      std::vector<Step> other = way.steps;
       other[i].to = tier;
-      Run trial(problem);
-      if (!trial.take_all(other) || !trial.served() || trial.steps() != other) continue;
-      run = std::move(trial);
+      Run run(problem);
+      if (!run.take_all(other) || !run.served() || run.way().steps != other) continue;
+      way = run.take_way();
       break;
     }
   }

@@ -5,10 +5,10 @@
 namespace fheres::control {
 
 /// Leaves out, in reverse order, each eviction without which the request is still served, with those that only it
-/// required, until none can be left out (R59). The run has served the request, before and after.
-void prune(const Problem& problem, Run& run);
+/// required, until none can be left out (R59). The way serves the request, before and after.
+void prune(const Problem& problem, Way& way);
 
 /// Sends offloaded values to an earlier tier where that serves the request too.
-void prefer_earlier_tiers(const Problem& problem, Run& run);
+void prefer_earlier_tiers(const Problem& problem, Way& way);
 
 }  // namespace fheres::control

@@ -42,7 +42,7 @@ bool endpoints_are_there(const Request& request, const State& state) {
 
 void Run::mark(Location at) {
   if (const residency::Account* account = state_.account(at); account != nullptr && account->budget) {
-    marks_.push_back({steps_.size(), at, account->used + account->reserved});
+    way_.marks.push_back({way_.steps.size(), at, account->used + account->reserved});
   }
 }
 
@@ -52,7 +52,7 @@ std::optional<Refusal> Run::take(const Step& step) {
     if (auto refusal = admit_all(problem_->request, state_, made)) return refusal;
     for (const residency::ReservationSpec& wanted : problem_->request.reserve) mark(wanted.at);
     reserved_ = true;
-    steps_.push_back(step);
+    way_.steps.push_back(step);
     return std::nullopt;
   }
   if (step.kind == Step::Kind::evict && state_.record(step.value).at(step.at) == nullptr) return std::nullopt;
@@ -63,7 +63,7 @@ std::optional<Refusal> Run::take(const Step& step) {
   if (transition.temporary != 0) mark(*transition.source);
   state_.commit(transition, transition.bytes);
   if (step.kind == Step::Kind::evict) mark(step.at);
-  steps_.push_back(step);
+  way_.steps.push_back(step);
   return std::nullopt;
 }
 
@@ -73,28 +73,27 @@ bool drops_only(const Problem& problem, const std::vector<Step>& steps) {
   });
 }
 
-void Run::put_drops_first() {
+void put_drops_first(const Problem& problem, Way& way) {
   const auto is_eviction = [](const Step& step) { return step.kind == Step::Kind::evict; };
-  if (std::is_partitioned(steps_.begin(), steps_.end(), is_eviction)) return;
-  const auto evictions = static_cast<std::size_t>(std::count_if(steps_.begin(), steps_.end(), is_eviction));
+  if (std::is_partitioned(way.steps.begin(), way.steps.end(), is_eviction)) return;
   // Backwards, so that each mark knows how much leaves its location after it, and now left before it.
   std::array<Bytes, Location::kCount> later{};
   std::vector<Mark> marks;
-  std::size_t next = marks_.size();
-  std::size_t place = steps_.size();
-  for (std::size_t i = steps_.size(); i-- > 0;) {
-    const bool evicts = is_eviction(steps_[i]);
+  std::size_t next = way.marks.size();
+  std::size_t place = way.steps.size();
+  for (std::size_t i = way.steps.size(); i-- > 0;) {
+    const Step& step = way.steps[i];
+    const bool evicts = is_eviction(step);
     if (!evicts) --place;
-    for (; next > 0 && marks_[next - 1].step == i; --next) {
-      const Mark& old = marks_[next - 1];
+    for (; next > 0 && way.marks[next - 1].step == i; --next) {
+      const Mark& old = way.marks[next - 1];
       if (!evicts) marks.push_back({place, old.at, old.charged - later[old.at.index()]});
     }
-    if (evicts) later[steps_[i].at.index()] += state_.record(steps_[i].value).spec->storage_bytes;
+    if (evicts) later[step.at.index()] += problem.state.record(step.value).spec->storage_bytes;
   }
-  FHERES_CHECK(place == evictions);
   std::reverse(marks.begin(), marks.end());
-  marks_ = std::move(marks);
-  std::stable_partition(steps_.begin(), steps_.end(), is_eviction);
+  way.marks = std::move(marks);
+  std::stable_partition(way.steps.begin(), way.steps.end(), is_eviction);
 }
 
 bool Run::take_all(const std::vector<Step>& steps) {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include <fheres/residency/state.hpp>
@@ -36,33 +37,41 @@ bool endpoints_are_there(const Request& request, const residency::State& state);
 /// earlier only lowers charges, and for longer.
 bool drops_only(const Problem& problem, const std::vector<Step>& steps);
 
-/// A state that is walked step by step by State's own rules, with the charges that each step reached.
+/// What was charged at a budgeted location during, or right after, a step.
+struct Mark {
+  std::size_t step = 0;
+  Location at = Location::pageable_host();
+  Bytes charged = 0;
+};
+
+/// Steps that serve a request, and the charges that they reach, in the order of steps.
+struct Way {
+  std::vector<Step> steps;
+  std::vector<Mark> marks;
+};
+
+/// Whether the evictions are nothing but drops of values that the request does not need. Taking such a drop
+/// earlier only lowers charges, and for longer.
+bool drops_only(const Problem& problem, const std::vector<Step>& steps);
+
+/// All evictions first, otherwise in the same order. Only where drops_only holds; the evictions lose their marks.
+void put_drops_first(const Problem& problem, Way& way);
+
+/// A state that is walked step by step by State's own rules.
 class Run {
  public:
   explicit Run(const Problem& problem) : problem_(&problem), state_(problem.state) {}
 
   const residency::State& state() const { return state_; }
-  const std::vector<Step>& steps() const { return steps_; }
+  /// The steps that were taken.
+  const Way& way() const { return way_; }
+  Way take_way() { return std::move(way_); }
 
   /// Takes the step, or says why not and changes nothing. An eviction of a value that is not there is taken and
   /// not written down.
   std::optional<residency::Refusal> take(const Step& step);
   /// Takes all; false at the first refusal.
   bool take_all(const std::vector<Step>& steps);
-
-  /// What was charged at a budgeted location during, or right after, a step; in the order of steps. Evictions that
-  /// put_drops_first moved have none.
-  struct Mark {
-    std::size_t step;
-    Location at;
-    Bytes charged;
-  };
-  const std::vector<Mark>& marks() const { return marks_; }
-
-  /// Reorders the steps: all evictions first. Only where drops_only holds, so that the state stays the same.
-  void put_drops_first();
-
-  bool reserved() const { return reserved_; }
   /// All endpoints are there, and the reservations are admitted.
   bool served() const { return reserved_ && endpoints_are_there(problem_->request, state_); }
 
@@ -71,8 +80,7 @@ class Run {
 
   const Problem* problem_;
   residency::State state_;
-  std::vector<Step> steps_;
-  std::vector<Mark> marks_;
+  Way way_;
   bool reserved_ = false;
 };
 

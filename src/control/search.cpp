@@ -143,6 +143,11 @@ Decision decision_of(const Problem& problem, const std::vector<Step>& steps, con
   plan.reservations = problem.request.reserve;
   std::vector<char> touched(problem.state.records().size(), 0);
   bool reserved = false;
+  const auto evicts = std::count_if(steps.begin(), steps.end(),
+                                    [](const Step& step) { return step.kind == Step::Kind::evict; });
+  decision.evictions.reserve(static_cast<std::size_t>(evicts));
+  plan.reclaim.reserve(static_cast<std::size_t>(evicts));
+  plan.enter.reserve(problem.request.require.size());
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const Step& step = steps[i];
     switch (step.kind) {
@@ -185,6 +190,7 @@ Outcome decide(const State& state, const Request& request, const Policy& policy,
   std::uint64_t explored = 0;
   Run run(problem);
   std::optional<Location> lacking;
+  bool by_search = false;
   if (!greedy(problem, run, explored, lacking)) {
     run = Run(problem);
     std::uint64_t opened = 0;
@@ -202,17 +208,19 @@ Outcome decide(const State& state, const Request& request, const Policy& policy,
                                 lacking ? lacking->name() : "no location")};
     }
     explored += opened;
-    prefer_earlier_tiers(problem, run);
+    by_search = true;
   }
+  Way way = run.take_way();
   // What can leave first leaves first: then the plan is a reclaim, and an enter that is nothing but placements.
-  if (drops_only(problem, run.steps())) {
-    run.put_drops_first();
+  if (drops_only(problem, way.steps)) {
+    put_drops_first(problem, way);
   } else {
     Run early(problem);
-    if (early.take_all(evictions_first(run.steps())) && early.served()) run = std::move(early);
+    if (early.take_all(evictions_first(way.steps)) && early.served()) way = early.take_way();
   }
-  prune(problem, run);
-  Decision decision = decision_of(problem, run.steps(), options);
+  prune(problem, way);
+  if (by_search) prefer_earlier_tiers(problem, way);
+  Decision decision = decision_of(problem, way.steps, options);
   decision.explored_states = explored;
   decision.bytes_moved = decision.explanation.moved_bytes();
   return decision;

@@ -26,8 +26,8 @@ TEST_CASE("R60 two inputs of one stage that do not fit together are infeasible, 
 
 TEST_CASE("R60 where everything is held, one more request is answered at once, with the holders") {
   World world({{cuda0, 100 * kMiB}});
-  for (int i = 0; i < 10; ++i)
-    world.hold(world.put("held" + std::to_string(i), 10 * kMiB, {pageable, cuda0}), cuda0);
+  for (std::size_t i = 0; i < 10; ++i)
+    world.hold(world.put(numbered("held", i), 10 * kMiB, {pageable, cuda0}), cuda0);
   const HandleId a = world.put("a", 10 * kMiB, {pageable});
   const Infeasible answer = world.infeasible({"r", {{a, cuda0}}, {}});
   CHECK(answer.holders.size() == 10);
@@ -38,7 +38,7 @@ TEST_CASE("R60 where everything is held, one more request is answered at once, w
 
 TEST_CASE("R60 an oversized reservation is infeasible by a sum, and stands alone in the conflict") {
   World world({{cuda0, 64 * kMiB}});
-  for (int i = 0; i < 16; ++i) world.put("v" + std::to_string(i), 4 * kMiB, {pageable, cuda0});
+  for (std::size_t i = 0; i < 16; ++i) world.put(numbered("v", i), 4 * kMiB, {pageable, cuda0});
   const HandleId a = world.put("a", kMiB, {pageable});
   const Infeasible answer = world.infeasible({"r", {{a, cuda0}}, {{cuda0, 65 * kMiB, "too much"}}});
   CHECK(names(answer.conflict) == "too much");
@@ -142,9 +142,9 @@ TEST_CASE("R60 a search that reaches its limit is inconclusive, which is not inf
 TEST_CASE("R60 interchangeable values do not multiply the search") {
   // 4 MiB are free in all, but never more than 3 in one place, however twelve equal values shuttle between the two.
   World world({{pinned, 15 * kMiB}, {cuda0, 13 * kMiB}}, {{cuda0, {pinned}}, {pinned, {cuda0}}});
-  for (int i = 0; i < 6; ++i) {
-    world.put("p" + std::to_string(i), 2 * kMiB, {pinned});
-    world.put("c" + std::to_string(i), 2 * kMiB, {cuda0});
+  for (std::size_t i = 0; i < 6; ++i) {
+    world.put(numbered("p", i), 2 * kMiB, {pinned});
+    world.put(numbered("c", i), 2 * kMiB, {cuda0});
   }
   const HandleId a = world.put("a", 4 * kMiB, {pageable});
   const Infeasible answer = world.infeasible({"r", {{a, cuda0}}, {}});

@@ -65,7 +65,7 @@ Puzzle random_puzzle(std::uint64_t seed) {
   const Bytes usual = kGranule * (1 + dice.below(4));
   std::vector<HandleId> values;
   for (std::size_t i = 0; i < count; ++i) {
-    const std::string name = "v" + std::to_string(i);
+    const std::string name = numbered("v", i);
     const Bytes bytes = dice.one_in(2) ? usual : kGranule * (1 + dice.below(8));
     const Location start = dice.pick(places);
     std::optional<HandleId> value;
@@ -102,10 +102,10 @@ Puzzle random_puzzle(std::uint64_t seed) {
                     [&](const auto& r) { return r == next || (exclusive && r.value == next.value); });
     if (!clash) puzzle.request.require.push_back(next);
   }
-  for (int i = 0; i < 2; ++i) {
+  for (std::size_t i = 0; i < 2; ++i) {
     if (dice.one_in(3)) {
       puzzle.request.reserve.push_back(
-          {dice.pick(places), kGranule * dice.below(4), "reservation " + std::to_string(i)});
+          {dice.pick(places), kGranule * dice.below(4), numbered("reservation ", i)});
     }
   }
   return puzzle;
@@ -277,8 +277,8 @@ void check_decision(const Puzzle& puzzle, const Decision& decision) {
   std::string text;
   for (const auto* part : {&decision.plan.reclaim, &decision.plan.enter}) {
     for (const Action& action : *part) {
-      text += std::string(" ") + residency::verb_of(action) + " v" + std::to_string(value_of(action).serial) + " " +
-              residency::location_of(action)->name() + ";";
+      text += std::string(" ") + residency::verb_of(action) + " v" + std::to_string(value_of(action).serial) +
+              " " + residency::location_of(action)->name() + ";";
     }
     text += " |";
   }

@@ -85,6 +85,10 @@ struct World {
   }
 };
 
+inline std::string numbered(std::string name, std::size_t number) {
+  return name.append(std::to_string(number));
+}
+
 /// `cold at cuda:0, w at pinned-host`, in the order in which they leave.
 inline std::string victims(const Decision& decision) {
   std::string text;
