@@ -48,9 +48,8 @@ void switch_key(const Context& context, const ring::Source& source, const KeyVie
     // The source's digits stand where the tile would hold the source itself, which the product reads elsewhere.
     const ring::Digits digits{tile.at(k, 0), l, tile.limb_stride, tile.polynomial_stride};
     backend.decompose(source, digits, stream);
-    backend.switch_group(digits, source, key.data(), key_digits, tile.limb_range(0, k), special, stream);
+    backend.switch_whole(digits, source, key.data(), key_digits, tile, special, out, stream);
     backend.begin_mod_down(special, stream);
-    backend.switch_group(digits, source, key.data(), key_digits, tile.limb_range(k, l), out, stream);
     backend.mod_down(special, out, addend, automorphism, ring::dense_view(area, k, l, 2, n), stream);
     return;
   }

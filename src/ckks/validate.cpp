@@ -1,6 +1,6 @@
 #include "ckks/validate.hpp"
 
-#include <vector>
+#include <array>
 
 #include <fmt/format.h>
 
@@ -42,11 +42,17 @@ void check_result(Operation operation, const scheme::ValueType& expected, const 
 
 Bytes validate(const Context& context, Operation operation, const Operands& operands,
                const CiphertextRef& out, Workspace workspace, int group) {
-  std::vector<scheme::ValueType> types;
-  for (const CiphertextView& operand : operands.ciphertexts) types.push_back(operand.type());
-  if (operands.plaintext != nullptr) types.push_back(operands.plaintext->type());
+  // No operation takes more than two, so nothing is allocated; one more makes a wrong count visible to infer.
+  std::array<scheme::ValueType, 3> types;
+  std::size_t count = 0;
+  const auto add = [&](const scheme::ValueType& type) {
+    if (count < types.size()) types[count++] = type;
+  };
+  for (const CiphertextView& operand : operands.ciphertexts) add(operand.type());
+  if (operands.plaintext != nullptr) add(operands.plaintext->type());
   const scheme::ValueType* key = operands.key == nullptr ? nullptr : &operands.key->type();
-  const scheme::Signature signature = scheme::infer(context.parameters(), operation, types, key, group);
+  const scheme::Signature signature =
+      scheme::infer(context.parameters(), operation, std::span(types).first(count), key, group);
   check_result(operation, signature.result, out.type());
   if (workspace.size() < signature.workspace) {
     throw scheme::StateError(fmt::format("{}: workspace of {} bytes, expected at least {}", name(operation),

@@ -116,6 +116,17 @@ void key_product(const Basis& basis, ConstView tile, const Source& source, const
   FHERES_CHECK(out.data != tile.data && out.data != source.values.data);
 }
 
+void switch_whole(const Basis& basis, ConstView tile, ConstView special, ConstView out) {
+  valid(basis, tile);
+  valid(basis, special);
+  valid(basis, out);
+  FHERES_CHECK(tile.first_prime == 0 && tile.limbs == basis.special_limbs() + out.limbs);
+  FHERES_CHECK(special.first_prime == 0 && special.limbs == basis.special_limbs());
+  FHERES_CHECK(out.first_prime == basis.special_limbs());
+  FHERES_CHECK(special.polynomials == 2 && out.polynomials == 2);
+  FHERES_CHECK(special.data != out.data);
+}
+
 void begin_mod_down(const Basis& basis, View special) {
   valid(basis, special);
   FHERES_CHECK(special.first_prime == 0 && special.limbs == basis.special_limbs());

@@ -22,6 +22,8 @@ void decompose(const Basis& basis, const Source& source, Digits out);
 void mod_up(const Basis& basis, ConstDigits digits, View out);
 void key_product(const Basis& basis, ConstView extended, const Source& source, const std::uint64_t* key,
                  int key_digits, View out);
+/// What switch_whole asks of its views together; the rest as in mod_up and key_product.
+void switch_whole(const Basis& basis, ConstView tile, ConstView special, ConstView out);
 void begin_mod_down(const Basis& basis, View special);
 void mod_down(const Basis& basis, ConstView special, View values, ConstView addend, Automorphism automorphism,
               View tile);

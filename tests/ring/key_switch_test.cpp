@@ -232,3 +232,36 @@ TEST_CASE("rescaling divides by the last prime and rounds to nearest, exactly") 
     }
   }
 }
+
+TEST_CASE("switching all limbs at once gives the same as by groups") {
+  World w({3, 5, 2, 2}, 26);
+  const int l = 4;
+  const int d = w.basis->digits(l);
+  const int key_digits = w.basis->digits(5);
+  Poly x = random_poly(*w.basis, w.k, l, 1, w.random);
+  Poly key = random_poly(*w.basis, 0, w.k + 5, 2 * key_digits, w.random);
+  const ring::Source source{x.view, {ring::rotation_exponent(1, w.basis->log_n())}, {}};
+  Poly tile(*w.basis, 0, w.k + l, d);
+  const ring::Digits digits{tile.view.at(w.k, 0), l, tile.view.limb_stride, w.n()};
+  w.backend->decompose(source, digits, {});
+  Poly special(*w.basis, 0, w.k, 2);
+  Poly out(*w.basis, w.k, l, 2);
+  w.backend->switch_whole(digits, source, key.words.data(), key_digits, tile.view, special.view, out.view,
+                          {});
+
+  Words storage(static_cast<std::size_t>(l) * w.n());
+  const ring::Digits apart{storage.data(), l, w.n(), 0};
+  w.backend->decompose(source, apart, {});
+  for (int t = 0; t < w.k + l; ++t) {
+    Poly group(*w.basis, t, 1, d);
+    Poly product(*w.basis, t, 1, 2);
+    w.backend->switch_group(apart, source, key.words.data(), key_digits, group.view, product.view, {});
+    for (int c = 0; c < 2; ++c) {
+      const std::uint64_t* whole = t < w.k ? special.view.at(t, c) : out.view.at(t - w.k, c);
+      CHECK(std::equal(product.view.at(0, c), product.view.at(0, c) + w.n(), whole));
+    }
+  }
+  CHECK_THROWS_AS(w.backend->switch_whole(digits, source, key.words.data(), key_digits,
+                                          tile.view.limb_range(0, w.k), special.view, out.view, {}),
+                  std::logic_error);
+}

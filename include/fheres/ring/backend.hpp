@@ -104,6 +104,11 @@ class Backend {
   /// tile, digits, source.
   virtual void switch_group(ConstDigits digits, const Source& source, const std::uint64_t* key,
                             int key_digits, View tile, View out, const memory::Stream& stream) const;
+  /// switch_group over all of P, Q_0 .. Q_(l-1) at once: `tile` covers them all, the products of the special limbs go
+  /// to `special`, those of the Q limbs to `out`, which do not overlap.
+  virtual void switch_whole(ConstDigits digits, const Source& source, const std::uint64_t* key,
+                            int key_digits, View tile, View special, View out,
+                            const memory::Stream& stream) const;
 
   /// Prepares division by P. In place over the special primes, any number of polynomials, ntt in,
   /// coefficients out:
