@@ -15,7 +15,7 @@ Plaintext Decryptor::decrypt(const CiphertextView& ciphertext) const {
   const ring::View out = ring_view(host_, plaintext.ref());
   const ring::ConstView in = ring_view(host_, ciphertext);
   const ring::ConstView s = secret_.state_->view().limb_range(in.first_prime, in.limbs);
-  // Horner: ((c2 s) + c1) s + c0. What stands in between would give the secret away, but `out` alone holds it.
+  // Horner: ((c2 s) + c1) s + c0. What stands in between would give the secret away, and is overwritten.
   backend.copy(in.polynomial_range(in.polynomials - 1, 1), out, now);
   for (int component = in.polynomials - 2; component >= 0; --component) {
     backend.multiply(out, s, out, now);

@@ -77,8 +77,8 @@ std::vector<Complex> unit_roots(int log_n) {
 
 Embedding::Embedding(int log_n)
     : log_slots_(log_n - 1), slots_(std::size_t{1} << log_slots_), factors_(slots_) {
-  // Blocks of m evaluate at the 4m-th roots zeta_4m^(5^j): x_(j + m/2) = -x_j, and squares are the next smaller
-  // block's points.
+  // Blocks of m evaluate at the 4m-th roots zeta_4m^(5^j): x_(j + m/2) = -x_j, and squares are the points of
+  // the next smaller block.
   const std::vector<Complex> roots = unit_roots(log_n);
   for (std::size_t m = 2; m <= slots_; m *= 2) {
     const std::size_t stride = slots_ / m;

@@ -7,12 +7,12 @@
 
 namespace fheres::ckks {
 
-/// zeta^e for e = 0 .. 2N - 1, zeta = exp(i pi / N), rounded from integer arithmetic with 62 fractional bits: the same
-/// doubles on every machine, within 2^-53 or so of the truth.
+/// zeta^e for e = 0 .. 2N - 1, zeta = exp(i pi / N), rounded from integer arithmetic with 62 fractional bits:
+/// the same doubles on every machine, within 2^-53 or so of the truth.
 std::vector<std::complex<double>> unit_roots(int log_n);
 
-/// The canonical embedding of real polynomials of degree below N, for the slots zeta^(5^j), j < N/2.
-/// A polynomial m stands as u_k = m_k + i m_(k + N/2), since zeta^(5^j N/2) = i for every j.
+/// The canonical embedding of real polynomials of degree below N, for the slots zeta^(5^j), j < N/2. A
+/// polynomial m stands as u_k = m_k + i m_(k + N/2), since zeta^(5^j N/2) = i for every j.
 class Embedding {
  public:
   explicit Embedding(int log_n);

@@ -74,8 +74,8 @@ class Step {
     backend_.copy(in(0).limb_range(0, out_.limbs), out_, stream_);
   }
 
-  // What a ciphertext is multiplied by so that the rescale that follows lands on the next canonical scale: the
-  // integer nearest to S_(i+1) q / S_i, which is S_i.
+  // What a ciphertext is multiplied by so that the rescale that follows lands on the next canonical scale:
+  // the integer nearest to S_(i+1) q / S_i, which is S_i.
   std::uint64_t correction() const {
     const scheme::Parameters& parameters = context_.parameters();
     const int level = out_type_.level - 1;

@@ -45,7 +45,7 @@ void switch_key(const Context& context, const ring::Source& source, const KeyVie
     const ring::View special = ring::dense_view(take(2 * k), 0, k, 2, n);
     check_used();
     const ring::View tile = ring::dense_view(area, 0, k + l, d, n);
-    // The source's digits stand where the tile would hold the source itself, which the product reads elsewhere.
+    // The source's digits stand where the tile would hold the source itself: the product reads that elsewhere.
     const ring::Digits digits{tile.at(k, 0), l, tile.limb_stride, tile.polynomial_stride};
     backend.decompose(source, digits, stream);
     backend.switch_whole(digits, source, key.data(), key_digits, tile, special, out, stream);

@@ -27,8 +27,9 @@ class SecretWords {
   std::size_t count_ = 0;
 };
 
-/// Word t of `out`: the t-th little-endian 128-bit word of ChaCha20(seed, nonce (digit, prime)) modulo q. The nonce is
-/// two little-endian 32-bit words, the block counter starts at 0. Two moduli's worth of bits: bias below 2^-67.
+/// Word t of `out`: the t-th little-endian 128-bit word of ChaCha20(seed, nonce (digit, prime)) modulo q. The
+/// nonce is two little-endian 32-bit words, the block counter starts at 0. Two moduli's worth of bits: bias
+/// below 2^-67.
 void sample_uniform(const Seed& seed, std::uint32_t digit, std::uint32_t prime, const scheme::Modulus& q,
                     std::span<std::uint64_t> out);
 /// -1, 0, 1, equally likely (bias below 2^-62); a 64-bit word each. In constant time.

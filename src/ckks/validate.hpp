@@ -5,8 +5,8 @@
 /// The one guard of every operation.
 namespace fheres::ckks {
 
-/// Throws scheme::StateError unless the operation takes these operands and gives `out`, and the workspace has room.
-/// Returns how much of the workspace it uses.
+/// Throws scheme::StateError unless the operation takes these operands and gives `out`, and the workspace has
+/// room. Returns how much of the workspace it uses.
 Bytes validate(const Context& context, scheme::Operation operation, const Operands& operands,
                const CiphertextRef& out, Workspace workspace, int group);
 

@@ -2,8 +2,9 @@
 
 #include <fheres/ring/backend.hpp>
 
-/// The shape checks of ring::Backend's contract, one an operation, shared by the back ends so that both refuse the
-/// same. Each throws std::logic_error. Overlap is checked only where it is cheap: equal data pointers.
+/// The shape checks of ring::Backend's contract, one an operation, shared by the back ends so that both
+/// refuse the same. Each throws std::logic_error. Overlap is checked only where it is cheap: equal data
+/// pointers.
 namespace fheres::ring::shapes {
 
 void forward(const Basis& basis, View values);

@@ -7,12 +7,14 @@
 
 namespace fheres::ckks {
 
-/// Decrypts, on the host. Its results tell of the secret: they are for the key's owner. Keeps a reference to the key.
+/// Decrypts, on the host. Its results tell of the secret: they are for the key's owner. Keeps a reference to
+/// the key.
 class Decryptor {
  public:
   Decryptor(Context host, const SecretKey& secret);
 
-  /// c0 + c1 s, and c2 s^2 where there are three components: a prepared plaintext of the same level and scale.
+  /// c0 + c1 s, and c2 s^2 where there are three components: a prepared plaintext of the same level and
+  /// scale.
   Plaintext decrypt(const CiphertextView& ciphertext) const;
 
  private:

@@ -13,14 +13,15 @@ namespace fheres::ckks {
 /// Messages to plaintexts and back, on the host. A message has up to N/2 slots, slot j being the value at
 /// zeta^(5^j), zeta = exp(i pi / N); missing slots are zero.
 ///
-/// IEEE doubles in a fixed order, roots of unity from integers, rounding half to even: the same residues on every
-/// machine. The error of a round trip is that of rounding coefficients, about sqrt(N / 12) / scale a slot, and of
-/// doubles, about 1e-15 of the largest slot. Thread safe.
+/// IEEE doubles in a fixed order, roots of unity from integers, rounding half to even: the same residues on
+/// every machine. The error of a round trip is that of rounding coefficients, about sqrt(N / 12) / scale a
+/// slot, and of doubles, about 1e-15 of the largest slot. Thread safe.
 class Encoder {
  public:
   explicit Encoder(Context host);
 
-  /// scheme::ParameterError: too many slots, a value that is not finite, or coefficients that do not fit the level.
+  /// scheme::ParameterError: too many slots, a value that is not finite, or coefficients that do not fit the
+  /// level.
   Plaintext encode(std::span<const double> message, int level, const scheme::Scale& scale) const;
   Plaintext encode(std::span<const std::complex<double>> message, int level,
                    const scheme::Scale& scale) const;

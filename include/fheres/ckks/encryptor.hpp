@@ -15,8 +15,8 @@ class Encryptor {
  public:
   Encryptor(Context host, PublicKey key, Randomness randomness);
 
-  /// A fresh ciphertext at the plaintext's level and scale. From a document's seed the randomness depends on the
-  /// name and the plaintext, so that one name never encrypts two messages with the same randomness.
+  /// A fresh ciphertext at the plaintext's level and scale. From a document's seed the randomness depends on
+  /// the name and the plaintext, so that one name never encrypts two messages with the same randomness.
   Ciphertext encrypt(const PlaintextView& plaintext, std::string_view name) const;
 
  private:

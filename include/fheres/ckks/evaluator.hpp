@@ -12,10 +12,12 @@
 
 namespace fheres::ckks {
 
-/// Scratch storage of an operation, on the device, aligned to kGranule. Contents do not matter before or after.
+/// Scratch storage of an operation, on the device, aligned to kGranule. Contents do not matter before or
+/// after.
 using Workspace = std::span<std::byte>;
 
-/// The operands of one operation, for callers that learn the operation at run time. Order as in scheme/operation.
+/// The operands of one operation, for callers that learn the operation at run time. Order as in
+/// scheme/operation.
 struct Operands {
   std::span<const CiphertextView> ciphertexts;
   const PlaintextView* plaintext = nullptr;
@@ -24,16 +26,16 @@ struct Operands {
 
 /// Arithmetic on ciphertexts that somebody else stores, on the context's device.
 ///
-/// Every operation: checks types through scheme::infer and throws StateError with both figures before anything is
-/// queued; queues its work on `stream` (an empty stream on the cpu back end: complete on return); allocates nothing.
-/// `out` has exactly the type that infer gives, and is written whole. Workspace has at least infer's bytes, and that
-/// many are used exactly. `out` may be an input itself for add, sub, negate, add_plain, sub_plain and
-/// multiply_plain; elsewhere it overlaps no input, and workspace overlaps nothing.
+/// Every operation: checks types through scheme::infer and throws StateError with both figures before
+/// anything is queued; queues its work on `stream` (an empty stream on the cpu back end: complete on return);
+/// allocates nothing. `out` has exactly the type that infer gives, and is written whole. Workspace has at
+/// least infer's bytes, and that many are used exactly. `out` may be an input itself for add, sub, negate,
+/// add_plain, sub_plain and multiply_plain; elsewhere it overlaps no input, and workspace overlaps nothing.
 /// Results are bit-identical on every back end and for every group size. Thread safe.
 class Evaluator {
  public:
-  /// `group`: how many output limbs a key switch works on at a time, 0 for all at once: less workspace, a little
-  /// slower (scheme::key_switch_workspace).
+  /// `group`: how many output limbs a key switch works on at a time, 0 for all at once: less workspace, a
+  /// little slower (scheme::key_switch_workspace).
   explicit Evaluator(Context context, int group = 0);
 
   const Context& context() const { return context_; }

@@ -9,15 +9,15 @@
 
 namespace fheres::ckks {
 
-/// A switching key: rotation, conjugation or relinearization. [P limbs, then Q limbs ascending][component][digit][N],
-/// ntt domain. Digit j is an encryption (b, a) with b + a s = e + P s' on the limbs of digit j and e elsewhere, where s'
-/// is what it switches from. View: read only; Ref: writable.
+/// A switching key: rotation, conjugation or relinearization. [P limbs, then Q limbs
+/// ascending][component][digit][N], ntt domain. Digit j is an encryption (b, a) with b + a s = e + P s' on
+/// the limbs of digit j and e elsewhere, where s' is what it switches from. View: read only; Ref: writable.
 using KeyView = ValueView<Family::key, const std::uint64_t>;
 using KeyRef = ValueView<Family::key, std::uint64_t>;
 using SwitchingKey = HostValue<Family::key>;
 
-/// The secret, ternary. Lives in guarded memory that is locked where the system allows and wiped when it is freed;
-/// never copied, printed or stored. Move-only.
+/// The secret, ternary. Lives in guarded memory that is locked where the system allows and wiped when it is
+/// freed; never copied, printed or stored. Move-only.
 class SecretKey {
  public:
   SecretKey(SecretKey&&) noexcept;

@@ -27,13 +27,14 @@ struct Label {
   std::span<const std::byte> detail{};  // anything else, for example the message that is encrypted
 };
 
-/// Where the client's randomness comes from: the operating system, or, only where a document asks for it, a seed.
+/// Where the client's randomness comes from: the operating system, or, only where a document asks for it, a
+/// seed.
 class Randomness {
  public:
   /// Every seed is fresh entropy of the operating system; labels do not matter.
   static Randomness from_system();
-  /// Seeds are a keyed BLAKE2b of the label under the document's seed: one way, so that a public seed tells nothing
-  /// of the document's or of any other.
+  /// Seeds are a keyed BLAKE2b of the label under the document's seed: one way, so that a public seed tells
+  /// nothing of the document's or of any other.
   static Randomness from_document(std::uint64_t seed);
 
   bool reproducible() const { return reproducible_; }

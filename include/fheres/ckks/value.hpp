@@ -18,8 +18,8 @@ enum class Family { ciphertext, plaintext, key };
 void check_storage(const scheme::Parameters& parameters, Family family, const scheme::ValueType& type,
                    Bytes bytes);
 
-/// A CKKS value in somebody else's storage, on the device of whoever computes with it: a type and an address. Owns
-/// nothing. Layouts: scheme::bytes_of. Storage is aligned to kGranule.
+/// A CKKS value in somebody else's storage, on the device of whoever computes with it: a type and an address.
+/// Owns nothing. Layouts: scheme::bytes_of. Storage is aligned to kGranule.
 template <Family family, class Word>
 class ValueView {
   using Byte = std::conditional_t<std::is_const_v<Word>, const std::byte, std::byte>;
@@ -42,7 +42,8 @@ class ValueView {
   Word* data_;
 };
 
-/// A CKKS value in host memory of its own, for the client and for tests. Move-only. Contents start unspecified.
+/// A CKKS value in host memory of its own, for the client and for tests. Move-only. Contents start
+/// unspecified.
 template <Family family>
 class HostValue {
  public:

@@ -75,19 +75,22 @@ class Backend {
 
   // Key switching, in the order of use. l = active Q limbs, d = basis.digits(l), j(i) = i / a, m as in
   // ConversionTables.
-  /// out_i = inverse(source_i) * up_inverse[m-1][i] + up_half[i]  mod q_i, for i < l: coefficient domain. `source`
-  /// covers Q limbs 0 .. l-1. Overlaps nothing that source names. The half makes canonical residues stand for centred
-  /// ones: mod_up takes it away again. Digits of mean zero matter: a mean is a multiple of 1 + X + .. + X^(N-1),
-  /// whose value is large at the few slots next to zeta = 1, and so would be the error there.
+  /// out_i = inverse(source_i) * up_inverse[m-1][i] + up_half[i]  mod q_i, for i < l: coefficient domain.
+  /// `source` covers Q limbs 0 .. l-1. Overlaps nothing that source names. The half makes canonical residues
+  /// stand for centred ones: mod_up takes it away again. Digits of mean zero matter: a mean is a multiple of
+  /// 1 + X + .. + X^(N-1), whose value is large at the few slots next to zeta = 1, and so would be the error
+  /// there.
   virtual void decompose(const Source& source, Digits out, const memory::Stream& stream) const = 0;
 
-  /// Uncorrected conversion of the centred residues, then the forward transform. `out` has any contiguous range of the primes P, Q_0
-  /// .. Q_(l-1), and d polynomials, one a digit, ntt. For prime t and digit j without t among its primes:
-  ///   out(t, j) = forward( sum over limbs i < l of digit j:  digits_i * up_factor[m-1][t][i]  +  up_offset[m-1][t][j]  mod t )
+  /// Uncorrected conversion of the centred residues, then the forward transform. `out` has any contiguous
+  /// range of the primes P, Q_0 .. Q_(l-1), and d polynomials, one a digit, ntt. For prime t and digit j
+  /// without t among its primes:
+  ///   out(t, j) = forward( sum over limbs i < l of digit j of digits_i * up_factor[m-1][t][i]
+  ///                        + up_offset[m-1][t][j]  mod t )
   ///
-  /// with the sum exact in 128 bits, reduced once. Where t is a limb of digit j, out(t, j) is not touched (its
-  /// value would be the source itself). So `digits` may stand on those places: it may overlap `out` there and
-  /// only there.
+  /// with the sum exact in 128 bits, reduced once. Where t is a limb of digit j, out(t, j) is not touched
+  /// (its value would be the source itself). So `digits` may stand on those places: it may overlap `out`
+  /// there and only there.
   virtual void mod_up(ConstDigits digits, View out, const memory::Stream& stream) const = 0;
 
   /// out(t, c) = sum over digits j < d:  extended(t, j) * key(t, c, j)  mod t,  c = 0, 1, all ntt; where t is
@@ -104,8 +107,8 @@ class Backend {
   /// tile, digits, source.
   virtual void switch_group(ConstDigits digits, const Source& source, const std::uint64_t* key,
                             int key_digits, View tile, View out, const memory::Stream& stream) const;
-  /// switch_group over all of P, Q_0 .. Q_(l-1) at once: `tile` covers them all, the products of the special limbs go
-  /// to `special`, those of the Q limbs to `out`, which do not overlap.
+  /// switch_group over all of P, Q_0 .. Q_(l-1) at once: `tile` covers them all, the products of the special
+  /// limbs go to `special`, those of the Q limbs to `out`, which do not overlap.
   virtual void switch_whole(ConstDigits digits, const Source& source, const std::uint64_t* key,
                             int key_digits, View tile, View special, View out,
                             const memory::Stream& stream) const;
@@ -118,14 +121,14 @@ class Backend {
   /// Divides by P and rounds to nearest, for a contiguous range of Q limbs of `values` (in place, ntt), and
   /// adds `addend`. `special` is what begin_mod_down left: k limbs, as many polynomials as values. Per
   /// coefficient, with w_s the residues of special:
-  ///   v        = floor( (sum over s of floor(w_s * down_ratio[s] / 2^(bits(p_s) - 1))) / 2^64 ),  a 128-bit sum
+  ///   v        = floor( sum over s of floor(w_s * down_ratio[s] / 2^(bits(p_s) - 1)) / 2^64 ), in 128 bits
   ///   z_t      = sum over s of w_s * down_factor[t][s]  -  v * special[t]  -  special_half[t]  mod t
   ///   values_t = (values_t - forward(z_t)) * special_inverse[t] + addend_t  mod t
   ///
-  /// The count v is exact unless x + P/2 is within 3 k P / 2^64 of a multiple of P, that is, halfway between two
-  /// results: then it may round the other way, on every back end alike. `tile` has the shape of `values`, contents unspecified on return.
-  /// `addend`: null data, or ntt polynomials for the first addend.polynomials of values, read through
-  /// `automorphism`. It does not overlap values.
+  /// The count v is exact unless x + P/2 is within 3 k P / 2^64 of a multiple of P, that is, halfway between
+  /// two results: then it may round the other way, on every back end alike. `tile` has the shape of `values`,
+  /// contents unspecified on return. `addend`: null data, or ntt polynomials for the first addend.polynomials
+  /// of values, read through `automorphism`. It does not overlap values.
   virtual void mod_down(ConstView special, View values, ConstView addend, Automorphism automorphism,
                         View tile, const memory::Stream& stream) const = 0;
 

@@ -9,8 +9,8 @@
 
 namespace fheres::ring {
 
-/// Constants of base conversion, canonical, in flat arrays that a back end copies to its device. Notation:
-/// L = all Q limbs, k = special limbs, a = digit limbs, l = active Q limbs; t is a prime index of the basis
+/// Constants of base conversion, canonical, in flat arrays that a back end copies to its device. Notation: L
+/// = all Q limbs, k = special limbs, a = digit limbs, l = active Q limbs; t is a prime index of the basis
 /// (special primes first), i a Q limb. Limb i is in digit i / a, which has m = min(a, l - (i / a) a) active
 /// limbs; D is their product, P the product of the special primes.
 struct ConversionTables {

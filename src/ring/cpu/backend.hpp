@@ -6,7 +6,8 @@
 
 namespace fheres::ring::cpu {
 
-/// ring::Backend on the host. Pointwise operations and transforms in backend.cpp, key switching in key_switch.cpp.
+/// ring::Backend on the host. Pointwise operations and transforms in backend.cpp, key switching in
+/// key_switch.cpp.
 class CpuBackend final : public Backend {
  public:
   CpuBackend(std::shared_ptr<const Basis> basis, std::shared_ptr<memory::Driver> driver)
