@@ -20,8 +20,9 @@ std::size_t SituationHash::operator()(const Situation& situation) const noexcept
 }
 
 Classes::Classes(const Problem& problem, const State& start) {
-  using Signature = std::tuple<Bytes, residency::ReplicaMode, residency::Recoverability, std::size_t,
-                               std::vector<std::size_t>, std::vector<std::size_t>, std::vector<std::size_t>>;
+  using Signature = std::tuple<Bytes, Bytes, residency::ReplicaMode, residency::Recoverability, std::size_t,
+                               std::vector<std::size_t>, std::vector<std::size_t>, std::vector<std::size_t>,
+                               std::vector<Bytes>>;
   std::map<Signature, std::uint32_t> known;
   const std::span<const ValueRecord> records = start.records();
   std::vector<std::vector<std::size_t>> endpoints(records.size());
@@ -30,9 +31,11 @@ Classes::Classes(const Problem& problem, const State& start) {
   for (std::uint64_t serial = 0; serial < records.size(); ++serial) {
     const ValueRecord& record = records[serial];
     std::vector<std::size_t> places, guarded;
+    std::vector<Bytes> actual;
     bool movable = problem.requested(problem.state.handle(serial));
     for (const Materialization& there : record.materializations) {
       places.push_back(there.at.index());
+      actual.push_back(there.actual_bytes);
       if (there.protection.any()) guarded.push_back(there.at.index());
       movable = movable || (!there.protection.any() && budget_of(problem.state, there.at));
     }
@@ -40,12 +43,14 @@ Classes::Classes(const Problem& problem, const State& start) {
     std::sort(endpoints[serial].begin(), endpoints[serial].end());
     start_.push_back(number_of(places));
     const Signature signature{record.spec->storage_bytes,
+                              record.spec->logical_bytes,
                               record.spec->replica_mode,
                               record.spec->recoverability,
                               record.source ? record.source->index() : Location::kCount,
                               places,
                               guarded,
-                              endpoints[serial]};
+                              endpoints[serial],
+                              actual};
     class_of_.push_back(known.try_emplace(signature, static_cast<std::uint32_t>(known.size())).first->second);
   }
 }

@@ -7,6 +7,7 @@
 #include <fheres/control/search.hpp>
 
 #include "certificate.hpp"
+#include "cheapest.hpp"
 #include "conflict.hpp"
 #include "exhaustive.hpp"
 #include "greedy.hpp"
@@ -175,7 +176,53 @@ Decision decision_of(const Problem& problem, const std::vector<Step>& steps, con
   }
   decision.explanation = residency::explain(problem.state, plan, options.detail);
   FHERES_CHECK(decision.explanation.feasible);
+  decision.bytes_moved = decision.explanation.moved_bytes();
   return decision;
+}
+
+// What can leave first leaves first, then the plan is a reclaim, and an enter that is nothing but placements; and
+// nothing leaves in vain.
+void tidy(const Problem& problem, Way& way) {
+  if (drops_only(problem, way.steps)) {
+    put_drops_first(problem, way);
+  } else {
+    Run early(problem);
+    if (early.take_all(evictions_first(way.steps)) && early.served()) way = early.take_way();
+  }
+  prune(problem, way);
+}
+
+// A way to serve the request, or why there is none.
+std::variant<Way, Infeasible, Inconclusive> find_way(const Problem& problem, const DecideOptions& options,
+                                                     std::uint64_t& explored) {
+  if (auto found = certify_infeasible(problem))
+    return explain_certificate(problem, std::move(*found), options);
+
+  Run run(problem);
+  std::optional<Location> lacking;
+  if (greedy(problem, run, explored, lacking)) {
+    Way way = run.take_way();
+    tidy(problem, way);
+    return way;
+  }
+  run = Run(problem);
+  std::uint64_t opened = 0;
+  const Verdict verdict = search_exhaustively(problem, run, options.search_state_limit, opened);
+  if (verdict == Verdict::impossible)
+    return explain_exhaustion(problem, lacking.value_or(problem.request.require.front().at), opened, options);
+  if (verdict == Verdict::limit_reached) {
+    return Inconclusive{
+        .request = problem.request.name,
+        .limit = options.search_state_limit,
+        .explored_states = opened,
+        .detail = fmt::format("neither a plan nor a proof that there is none; room was first lacking at {}",
+                              lacking ? lacking->name() : "no location")};
+  }
+  explored += opened;
+  Way way = run.take_way();
+  tidy(problem, way);
+  prefer_earlier_tiers(problem, way);
+  return way;
 }
 
 }  // namespace
@@ -184,45 +231,23 @@ Outcome decide(const State& state, const Request& request, const Policy& policy,
                const ValueMetadata& metadata, const DecideOptions& options) {
   check_request(request, state);
   const Problem problem(state, request, policy, metadata);
-  if (auto found = certify_infeasible(problem))
-    return explain_certificate(problem, std::move(*found), options);
-
   std::uint64_t explored = 0;
-  Run run(problem);
-  std::optional<Location> lacking;
-  bool by_search = false;
-  if (!greedy(problem, run, explored, lacking)) {
-    run = Run(problem);
-    std::uint64_t opened = 0;
-    switch (search_exhaustively(problem, run, options.search_state_limit, opened)) {
-      case Verdict::served:
-        break;
-      case Verdict::impossible:
-        return explain_exhaustion(problem, lacking.value_or(request.require.front().at), opened, options);
-      case Verdict::limit_reached:
-        return Inconclusive{.request = request.name,
-                            .limit = options.search_state_limit,
-                            .explored_states = options.search_state_limit,
-                            .detail = fmt::format(
-                                "neither a plan nor a proof that there is none; room was first lacking at {}",
-                                lacking ? lacking->name() : "no location")};
+  auto found = find_way(problem, options, explored);
+  if (auto* infeasible = std::get_if<Infeasible>(&found)) return std::move(*infeasible);
+  if (auto* inconclusive = std::get_if<Inconclusive>(&found)) return std::move(*inconclusive);
+
+  Decision decision = decision_of(problem, std::get<Way>(found).steps, options);
+  decision.least_bytes = decision.bytes_moved == least_bytes(problem);
+  if (options.objective == Objective::bytes && !decision.least_bytes) {
+    if (std::optional<Way> way = search_cheapest(problem, options.search_state_limit, explored)) {
+      tidy(problem, *way);
+      Decision cheapest = decision_of(problem, way->steps, options);
+      // Among equals the one that follows policy order.
+      if (cheapest.bytes_moved < decision.bytes_moved) decision = std::move(cheapest);
+      decision.least_bytes = true;
     }
-    explored += opened;
-    by_search = true;
   }
-  Way way = run.take_way();
-  // What can leave first leaves first: then the plan is a reclaim, and an enter that is nothing but placements.
-  if (drops_only(problem, way.steps)) {
-    put_drops_first(problem, way);
-  } else {
-    Run early(problem);
-    if (early.take_all(evictions_first(way.steps)) && early.served()) way = early.take_way();
-  }
-  prune(problem, way);
-  if (by_search) prefer_earlier_tiers(problem, way);
-  Decision decision = decision_of(problem, way.steps, options);
   decision.explored_states = explored;
-  decision.bytes_moved = decision.explanation.moved_bytes();
   return decision;
 }
 
