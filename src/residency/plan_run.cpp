@@ -8,8 +8,17 @@
 
 namespace fheres::residency {
 
+namespace {
+
+void name_values(std::span<const Action> actions, std::vector<HandleId>& into) {
+  for (const Action& action : actions) into.push_back(value_of(action));
+}
+
+}  // namespace
+
 template <class Simulate>
-Explanation PlanRun::explain(const std::string& name, std::optional<std::uint64_t> expected, Simulate run) {
+Explanation PlanRun::explain(const std::string& name, std::span<const HandleId> values,
+                             std::optional<std::uint64_t> expected, Simulate run) {
   State state = [&] {
     const std::lock_guard lock(core_.mutex);
     core_.compare_version(expected);  // R49: before reaping
@@ -18,7 +27,7 @@ Explanation PlanRun::explain(const std::string& name, std::optional<std::uint64_
     report_.plan = name;
     report_.version_before = report_.version_after = core_.state.version();
     report_.start_ns = now_ns();
-    return core_.state;
+    return core_.state.copy_for(values);
   }();
   Explanation told = run(std::move(state), Detail::brief);
   if (told.feasible) return told;
@@ -32,14 +41,19 @@ Explanation PlanRun::explain(const std::string& name, std::optional<std::uint64_
 }
 
 Explanation PlanRun::preflight(const Plan& plan, std::optional<std::uint64_t> expected) {
-  return explain(plan.name, expected, [&](State state, Detail detail) {
+  std::vector<HandleId> values;
+  values.reserve(plan.reclaim.size() + plan.enter.size() + plan.exit.size());
+  for (const auto* actions : {&plan.reclaim, &plan.enter, &plan.exit}) name_values(*actions, values);
+  return explain(plan.name, values, expected, [&](State state, Detail detail) {
     return simulate(std::move(state), plan, detail).explanation;
   });
 }
 
 Explanation PlanRun::preflight(const std::string& name, std::span<const Action> list,
                                std::optional<std::uint64_t> expected) {
-  return explain(name, expected, [&](State state, Detail detail) {
+  std::vector<HandleId> values;
+  name_values(list, values);
+  return explain(name, values, expected, [&](State state, Detail detail) {
     return simulate(std::move(state), name, list, detail).explanation;
   });
 }

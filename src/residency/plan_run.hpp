@@ -29,7 +29,8 @@ class PlanRun {
 
  private:
   template <class Simulate>
-  Explanation explain(const std::string& name, std::optional<std::uint64_t> expected, Simulate simulate);
+  Explanation explain(const std::string& name, std::span<const HandleId> values,
+                      std::optional<std::uint64_t> expected, Simulate simulate);
 
   Core& core_;
   const TransferStreams& streams_;

@@ -147,6 +147,21 @@ void State::remove(HandleId value, Location at) {
   discharge(at, record.spec->storage_bytes, 0);
 }
 
+State State::copy_for(std::span<const HandleId> values) const {
+  State copy(manager_, {}, devices_);
+  copy.version_ = version_;
+  copy.values_.resize(values_.size());
+  for (const HandleId value : values)
+    if (value.manager == manager_ && value.serial < values_.size())
+      copy.values_[value.serial] = values_[value.serial];
+  copy.accounts_ = accounts_;
+  copy.reservations_ = reservations_;
+  copy.next_reservation_ = next_reservation_;
+  copy.begun_ = begun_;
+  copy.provisional_ = provisional_;
+  return copy;
+}
+
 // ---- Accounts
 
 const Account* State::account(Location at) const {

@@ -355,6 +355,21 @@ TEST_CASE("restoring a mark undoes what apply did, newest first") {
   CHECK(state.version() == first.version);
 }
 
+TEST_CASE("a copy for some values answers for these as the whole state does") {
+  State state = make_state({{kDevice, 1024}});
+  put(state, 512, kDevice);
+  const HandleId x = put(state, 512, kPinned);
+  const HandleId y = put(state, 768, kPinned);
+  const HandleId named[] = {y, x, {ManagerId{8}, 0}, {kManager, 99}};
+  State copy = state.copy_for(named);
+  CHECK(copy.version() == state.version());
+  CHECK(copy.records().size() == 3);
+  CHECK(rule(copy.begin(Ensure{y, kDevice, {}})) == Rule::budget);
+  CHECK(work(copy.apply(Ensure{x, kDevice, {}})) == Work::copy);
+  CHECK(copy.account(kDevice)->remaining() == Bytes{0});
+  CHECK(state.account(kDevice)->remaining() == Bytes{512});
+}
+
 TEST_CASE("R26: accounts equal a recount after every step of random histories") {
   const std::uint64_t seed = fheres::test::test_seed(20240611);
   CAPTURE(seed);

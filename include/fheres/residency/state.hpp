@@ -146,6 +146,10 @@ class State {
   Undo mark(HandleId value) const;
   void restore(Undo undo);
 
+  /// A copy in which only these values are known as they are; the others keep their serials, and nothing else. Charges
+  /// are copied as they are, so actions on these values go as they would here. Cheaper than a whole copy.
+  State copy_for(std::span<const HandleId> values) const;
+
   // Reservations.
   /// std::invalid_argument for an empty label.
   std::variant<ReservationId, Refusal> reserve(const ReservationSpec& spec);
