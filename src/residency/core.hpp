@@ -56,10 +56,10 @@ struct PeakWatch {
 
 /// What Manager, its tokens and its scopes share: State, the storage behind it, and the two locks.
 ///
-/// The *transition lock* (TransitionLock) makes transitions, whole scope entries and exits happen one at a time, so that
-/// a preflight stays true; it is held through copies and callbacks. The *state mutex* guards every member below
-/// it and is never held while waiting. A thread that has the transition lock may read what only its holders change
-/// (blocks of values, regions) between two holds of the mutex.
+/// The *transition lock* (TransitionLock) makes transitions, whole scope entries and exits happen one at a
+/// time, so that a preflight stays true; it is held through copies and callbacks. The *state mutex* guards
+/// every member below it and is never held while waiting. A thread that has the transition lock may read what
+/// only its holders change (blocks of values, regions) between two holds of the mutex.
 class Core : public std::enable_shared_from_this<Core> {
  public:
   Core(std::shared_ptr<memory::Driver> driver, ManagerOptions options);
@@ -141,8 +141,8 @@ class Core : public std::enable_shared_from_this<Core> {
   void force_end();
 };
 
-/// Holds the transition lock of a core. ReentrancyError while a source loads, also for a thread that waits already
-/// when the load starts; ClosedError once the manager is closed.
+/// Holds the transition lock of a core. ReentrancyError while a source loads, also for a thread that waits
+/// already when the load starts; ClosedError once the manager is closed.
 class TransitionLock {
  public:
   explicit TransitionLock(Core& core);

@@ -53,7 +53,8 @@ bool Lease::Body::end() {
   return std::exchange(active, false) && !core->closed;
 }
 
-// One event a consumer. Where recording fails its stream is synchronized instead; where that fails too, `forever`.
+// One event a consumer. Where recording fails its stream is synchronized instead; where that fails too,
+// `forever`.
 std::vector<memory::Event> Lease::Body::record(bool& forever) {
   std::vector<memory::Event> events;
   for (const memory::Stream& stream : consumers) {

@@ -31,7 +31,8 @@ Explanation PlanRun::explain(const std::string& name, std::span<const HandleId> 
   }();
   Explanation told = run(std::move(state), Detail::brief);
   if (told.feasible) return told;
-  // Who holds the room costs more, and only matters now. A release in between may have made it feasible meanwhile.
+  // Who holds the room costs more, and only matters now. A release in between may have made it feasible
+  // meanwhile.
   State again = [&] {
     const std::lock_guard lock(core_.mutex);
     return core_.state;

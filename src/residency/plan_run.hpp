@@ -6,8 +6,8 @@
 
 namespace fheres::residency {
 
-/// Executes a plan's parts one after the other and reports the committed prefix. Needs the transition lock. A failure
-/// of an action or reservation becomes a PlanExecutionError with that prefix (R42).
+/// Executes a plan's parts one after the other and reports the committed prefix. Needs the transition lock. A
+/// failure of an action or reservation becomes a PlanExecutionError with that prefix (R42).
 class PlanRun {
  public:
   PlanRun(Core& core, const TransferStreams& streams, PlanReport& report)
@@ -17,7 +17,8 @@ class PlanRun {
   Explanation preflight(const Plan& plan, std::optional<std::uint64_t> expected);
   Explanation preflight(const std::string& name, std::span<const Action> actions,
                         std::optional<std::uint64_t> expected);
-  /// PlanError unless it is feasible (R41); std::invalid_argument for a stream that an action cannot use (R46).
+  /// PlanError unless it is feasible (R41); std::invalid_argument for a stream that an action cannot use
+  /// (R46).
   void accept(const Explanation& told) const;
 
   void actions(Phase phase, std::span<const Action> list);

@@ -60,7 +60,8 @@ void Scope::Body::end() {
   report.version_after = core->state.version();
 }
 
-// R39: consumers of what exit removes are waited for, without a lock; exit itself then refuses rather than waits.
+// R39: consumers of what exit removes are waited for, without a lock; exit itself then refuses rather than
+// waits.
 void Scope::Body::wait_for_consumers() const {
   std::vector<memory::Event> events;
   {

@@ -6,7 +6,8 @@
 namespace fheres::residency {
 
 memory::Block LoadContext::allocate(Bytes bytes) {
-  // The load was charged storage_bytes and no more (R16); with it, a loader cannot starve what else is admitted.
+  // The load was charged storage_bytes and no more (R16); with it, a loader cannot starve what else is
+  // admitted.
   const Bytes room = spec_.storage_bytes - allocated_;
   if (bytes > room)
     throw MaterializationError(

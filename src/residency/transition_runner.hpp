@@ -8,15 +8,15 @@
 
 namespace fheres::residency {
 
-/// Which stream a transition's copy may use: one that was given for this transition, a map by destination, or the
-/// manager's own.
+/// Which stream a transition's copy may use: one that was given for this transition, a map by destination, or
+/// the manager's own.
 struct StreamChoice {
   const memory::Stream* given = nullptr;
   const TransferStreams* by_destination = nullptr;
 };
 
-/// Runs one action: begin, storage and copies, commit; or abort, and then everything is as before (R20). Needs the
-/// transition lock.
+/// Runs one action: begin, storage and copies, commit; or abort, and then everything is as before (R20).
+/// Needs the transition lock.
 TransitionReport run_transition(Core& core, const Action& action, const StreamChoice& streams);
 
 /// std::invalid_argument for a stream that the transition cannot use (R19). An empty stream is none.

@@ -10,8 +10,9 @@ namespace fheres::residency {
 class Core;
 
 /// A block of a manager's region that no value owns yet, and the charge that covers it: its own reservation
-/// (Manager::allocate, label `unadopted`), or a share of a Reservation. Move-only. Destroying it frees the block and
-/// ends the charge; adopting it turns the charge into used bytes. No stream may use it when it is destroyed.
+/// (Manager::allocate, label `unadopted`), or a share of a Reservation. Move-only. Destroying it frees the
+/// block and ends the charge; adopting it turns the charge into used bytes. No stream may use it when it is
+/// destroyed.
 class Allocation {
  public:
   Allocation() = default;

@@ -78,20 +78,20 @@ enum class Detail {
   full,   // with holders, which cost a second run
 };
 
-/// An explanation and the state that the plan leaves; where the plan is infeasible, the state that its executable
-/// prefix leaves. Feeds the next stage of a chain.
+/// An explanation and the state that the plan leaves; where the plan is infeasible, the state that its
+/// executable prefix leaves. Feeds the next stage of a chain.
 struct Simulation {
   Explanation explanation;
   State state;
 };
 
-/// What a stage's body does to the state between enter and exit: adopts what it produces out of the reservations
-/// (`reservations[i]` is the plan's i-th). A refusal makes the plan infeasible.
+/// What a stage's body does to the state between enter and exit: adopts what it produces out of the
+/// reservations (`reservations[i]` is the plan's i-th). A refusal makes the plan infeasible.
 using SimulatedBody =
     std::function<std::optional<Refusal>(State&, std::span<const ReservationId> reservations)>;
 
-/// Runs the plan through State::begin and commit, in run-time order (R39, R40). Pure: no source runs and nothing
-/// outside changes. The first refusal ends the run; what comes after it is reported as not reached.
+/// Runs the plan through State::begin and commit, in run-time order (R39, R40). Pure: no source runs and
+/// nothing outside changes. The first refusal ends the run; what comes after it is reported as not reached.
 /// std::invalid_argument for an empty plan name or reservation label.
 Simulation simulate(State state, const Plan& plan, Detail detail = Detail::full,
                     const SimulatedBody& body = {});

@@ -20,8 +20,8 @@ struct HandleId {
   friend constexpr auto operator<=>(const HandleId&, const HandleId&) = default;
 };
 
-/// A HandleId that remembers the C++ type of its value. No implicit way from one type to another; to a HandleId there
-/// is one, so it goes wherever one is asked for.
+/// A HandleId that remembers the C++ type of its value. No implicit way from one type to another; to a
+/// HandleId there is one, so it goes wherever one is asked for.
 template <class T>
 struct Handle {
   HandleId id;

@@ -10,8 +10,8 @@ namespace fheres::residency {
 
 class Core;
 
-/// Keeps materializations where they are, without access to them (R35). Made by Manager::hold. Move-only; releasing
-/// and destroying it never fail and never wait. Thread safe but for moves and destruction.
+/// Keeps materializations where they are, without access to them (R35). Made by Manager::hold. Move-only;
+/// releasing and destroying it never fail and never wait. Thread safe but for moves and destruction.
 class Hold {
  public:
   Hold() = default;

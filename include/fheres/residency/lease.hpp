@@ -19,9 +19,9 @@ struct BlockView {
   std::shared_ptr<const ValueSpec> spec;
 };
 
-/// Access to several values at one location (R29 to R34). Made by Manager::acquire. Move-only; an empty lease is a
-/// released one. Thread safe but for moves and destruction. Release it after the last work that reads the values has
-/// been queued on its consumer streams.
+/// Access to several values at one location (R29 to R34). Made by Manager::acquire. Move-only; an empty lease
+/// is a released one. Thread safe but for moves and destruction. Release it after the last work that reads
+/// the values has been queued on its consumer streams.
 class Lease {
  public:
   Lease() = default;
@@ -39,11 +39,12 @@ class Lease {
   BlockView view(HandleId value) const;
   BlockView operator[](HandleId value) const { return view(value); }
 
-  /// One more stream that reads the values; only for cuda leases, and of the same device: std::invalid_argument.
+  /// One more stream that reads the values; only for cuda leases, and of the same device:
+  /// std::invalid_argument.
   void add_consumer_stream(const memory::Stream& stream);
 
-  /// Ends the lease at once. Values stay protected (pending) until every consumer stream has passed this point;
-  /// with `wait`, until return. Host leases end at once. A second release does nothing.
+  /// Ends the lease at once. Values stay protected (pending) until every consumer stream has passed this
+  /// point; with `wait`, until return. Host leases end at once. A second release does nothing.
   void release(bool wait = false);
 
  private:

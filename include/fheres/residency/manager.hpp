@@ -24,28 +24,29 @@
 namespace fheres::residency {
 
 struct ManagerOptions {
-  /// Bytes per location; what is not listed is unbudgeted (R2). Rounded down to whole granules by the region, so give
-  /// whole granules. A listed location gets its storage when the manager is made.
+  /// Bytes per location; what is not listed is unbudgeted (R2). Rounded down to whole granules by the region,
+  /// so give whole granules. A listed location gets its storage when the manager is made.
   std::map<Location, Bytes> budgets;
   /// How many transition reports are kept; 0 keeps none (R51).
   std::size_t trace_capacity = 4096;
-  /// Gets one line for each thing that went wrong where nothing can be thrown. Must not throw; called without any
-  /// lock. Default: a line on stderr.
+  /// Gets one line for each thing that went wrong where nothing can be thrown. Must not throw; called without
+  /// any lock. Default: a line on stderr.
   std::function<void(const std::string&)> warn;
   /// Ask devices for their free memory in snapshots and transition reports (R28).
   bool observe_devices = false;
 };
 
-/// Owns values, and decides nothing: it holds blocks of bytes at locations under byte budgets, moves them when told,
-/// and protects what is in use. The rules are residency::State's; this class gives them storage, streams and threads.
+/// Owns values, and decides nothing: it holds blocks of bytes at locations under byte budgets, moves them
+/// when told, and protects what is in use. The rules are residency::State's; this class gives them storage,
+/// streams and threads.
 ///
-/// Thread safe. Transitions (everything that moves, adopts, reserves or protects) happen one at a time; releases and
-/// lookups never wait for them. While a source loads, every operation but those raises ReentrancyError (R18).
-/// Refusals raise the exception of their rule (errors.hpp) and change nothing.
+/// Thread safe. Transitions (everything that moves, adopts, reserves or protects) happen one at a time;
+/// releases and lookups never wait for them. While a source loads, every operation but those raises
+/// ReentrancyError (R18). Refusals raise the exception of their rule (errors.hpp) and change nothing.
 class Manager {
  public:
-  /// std::invalid_argument for a budget at a location that is not present; memory::AllocationError when a budget's
-  /// region cannot be had.
+  /// std::invalid_argument for a budget at a location that is not present; memory::AllocationError when a
+  /// budget's region cannot be had.
   explicit Manager(std::shared_ptr<memory::Driver> driver, ManagerOptions options = {});
   ~Manager();
   Manager(const Manager&) = delete;
@@ -57,9 +58,10 @@ class Manager {
   // Values.
   /// A block to fill and then adopt; charged as reserved until then.
   Allocation allocate(Location at, Bytes bytes);
-  /// Takes the block over as a new must-preserve value (R4). On failure the caller keeps the block. The block must be
-  /// completely written, or whoever reads it must be ordered after its writer. A block carved out of a reservation is
-  /// paid for by it (R38); the specification's storage_bytes must not exceed what the reservation has left.
+  /// Takes the block over as a new must-preserve value (R4). On failure the caller keeps the block. The block
+  /// must be completely written, or whoever reads it must be ordered after its writer. A block carved out of
+  /// a reservation is paid for by it (R38); the specification's storage_bytes must not exceed what the
+  /// reservation has left.
   HandleId adopt(Allocation&& block, Location at, const ValueSpec& spec);
   /// The same for a block of some other region.
   HandleId adopt(memory::Block&& block, Location at, const ValueSpec& spec);
@@ -103,8 +105,9 @@ class Manager {
   /// The manager's own stream for copies of a cuda location; made at first use.
   memory::Stream transfer_stream(Location device);
 
-  /// Ends the manager (R63): waits for pending consumers, refuses (InUseError) while leases, holds or reservations
-  /// remain, then frees everything. `force` synchronizes the devices and ends leaked tokens. Closing twice is fine.
+  /// Ends the manager (R63): waits for pending consumers, refuses (InUseError) while leases, holds or
+  /// reservations remain, then frees everything. `force` synchronizes the devices and ends leaked tokens.
+  /// Closing twice is fine.
   void close(bool wait = true, bool force = false);
   bool closed() const;
 

@@ -9,9 +9,9 @@ namespace fheres::residency {
 
 class Core;
 
-/// Headroom that is charged while it lives (R36). Made by Manager::reserve or a Scope. Move-only. Blocks may be carved
-/// out of it and adopted from it (R38). A block that outlives its reservation keeps its own bytes charged. Thread safe
-/// but for moves and destruction.
+/// Headroom that is charged while it lives (R36). Made by Manager::reserve or a Scope. Move-only. Blocks may
+/// be carved out of it and adopted from it (R38). A block that outlives its reservation keeps its own bytes
+/// charged. Thread safe but for moves and destruction.
 class Reservation {
  public:
   Reservation() = default;

@@ -22,8 +22,8 @@ class Core;
 /// manager's own transfer stream.
 using TransferStreams = std::map<Location, memory::Stream>;
 
-/// One plan around one body (R39, R41 to R44). Made by Manager::scope; making it touches nothing. Single use, may
-/// nest. Move-only. One thread at a time.
+/// One plan around one body (R39, R41 to R44). Made by Manager::scope; making it touches nothing. Single use,
+/// may nest. Move-only. One thread at a time.
 class Scope {
  public:
   Scope(Scope&& other) noexcept;
@@ -33,15 +33,17 @@ class Scope {
 
   const Plan& plan() const;
 
-  /// Compares the expected version, repeats the preflight and runs reclaim, reservations, enter. StaleStateError and
-  /// PlanError: nothing was executed, and the scope may be entered again. PlanExecutionError: it is consumed.
+  /// Compares the expected version, repeats the preflight and runs reclaim, reservations, enter.
+  /// StaleStateError and PlanError: nothing was executed, and the scope may be entered again.
+  /// PlanExecutionError: it is consumed.
   void enter();
   /// Waits (no lock held) for consumers of the values that exit removes, runs exit in order, releases the
   /// reservations also where exit fails. PlanExecutionError with phase exit. A second close does nothing.
   void close();
   /// Releases the reservations and runs no exit action: for an interrupted run.
   void abandon() noexcept;
-  /// enter, body, close. An exception of the body is rethrown after close; what close then threw is in exit_error().
+  /// enter, body, close. An exception of the body is rethrown after close; what close then threw is in
+  /// exit_error().
   void run(const std::function<void(Scope&)>& body);
 
   bool open() const;

@@ -23,8 +23,8 @@ class LoadContext {
   memory::Driver& driver() const { return *region_->driver(); }
   /// Only at a cuda location: the transition's stream. Work that load() leaves in it is waited for.
   const memory::Stream& stream() const { return stream_; }
-  /// Storage out of the charge that was made for this load: together at most the specification's storage_bytes,
-  /// else MaterializationError. memory::AllocationError when the region has no such piece.
+  /// Storage out of the charge that was made for this load: together at most the specification's
+  /// storage_bytes, else MaterializationError. memory::AllocationError when the region has no such piece.
   memory::Block allocate(Bytes bytes);
   memory::Block allocate() { return allocate(spec_.logical_bytes); }
 
@@ -35,8 +35,8 @@ class LoadContext {
   Bytes allocated_ = 0;
 };
 
-/// What a source hands over: at the source's location, between logical_bytes and storage_bytes long, and written by
-/// work that is complete or in LoadContext::stream. An empty type means the specification's.
+/// What a source hands over: at the source's location, between logical_bytes and storage_bytes long, and
+/// written by work that is complete or in LoadContext::stream. An empty type means the specification's.
 struct Loaded {
   Loaded(memory::Block made) : block(std::move(made)) {}  // NOLINT: a block alone is the usual case
   Loaded(memory::Block made, std::string made_type) : block(std::move(made)), type(std::move(made_type)) {}
@@ -44,8 +44,8 @@ struct Loaded {
   std::string type;
 };
 
-/// Brings a reconstructible value back (R5, R16). Called on the thread that runs the transition, without any lock
-/// but the transition lock. May throw: the transition is undone and the registration survives (R17).
+/// Brings a reconstructible value back (R5, R16). Called on the thread that runs the transition, without any
+/// lock but the transition lock. May throw: the transition is undone and the registration survives (R17).
 using Source = std::function<Loaded(LoadContext&)>;
 
 }  // namespace fheres::residency

@@ -50,8 +50,8 @@ struct ReservationRecord {
   ReservationSpec spec{};  // bytes: what is still reserved (adoption out of it lowers them, R38)
 };
 
-/// Why an action, reservation or protection is not possible, with the numbers. Cheap to make: text comes
-/// later.
+/// Why an action, reservation or protection is not possible, with the numbers. Cheap to make; text
+/// comes later.
 struct Refusal {
   enum class Rule {
     foreign_handle,
@@ -73,8 +73,8 @@ struct Refusal {
   Bytes budget = 0, used = 0, reserved = 0, requested = 0;
 };
 
-/// A transition that has begun: what will be done, and what was charged for it. Made by State::begin, ended by
-/// exactly one commit or abort of the same State.
+/// A transition that has begun: what will be done, and what was charged for it. Made by State::begin, ended
+/// by exactly one commit or abort of the same State.
 struct Transition {
   enum class Work { nothing, copy, load, remove };
   Action action;
@@ -93,21 +93,22 @@ struct Transition {
 /// protections, accounts with their charges and peaks. The manager executes through it, explain simulates
 /// through it, the controller searches over it. Copies are independent. Not thread safe.
 ///
-/// Every function that can be refused returns the Refusal and then has changed nothing. Charges add up without
-/// overflow: std::overflow_error where an unbudgeted location would hold 2^64 bytes or more.
+/// Every function that can be refused returns the Refusal and then has changed nothing. Charges add up
+/// without overflow: std::overflow_error where an unbudgeted location would hold 2^64 bytes or more.
 class State {
  public:
-  /// With `devices`, cuda locations from that index on are not there and are refused (R3); without, every location
-  /// is there. std::invalid_argument for a budget at one that is not.
+  /// With `devices`, cuda locations from that index on are not there and are refused (R3); without, every
+  /// location is there. std::invalid_argument for a budget at one that is not.
   State(ManagerId manager, const std::map<Location, Bytes>& budgets, std::optional<int> devices = {});
 
   ManagerId manager() const { return manager_; }
-  /// Grows by one with each call that changes ownership, placement, reservations, protections or makes an account
-  /// (R48); not by begin and abort, which change charges only.
+  /// Grows by one with each call that changes ownership, placement, reservations, protections or makes an
+  /// account (R48); not by begin and abort, which change charges only.
   std::uint64_t version() const { return version_; }
   bool present(Location at) const { return !devices_ || at.is_host() || at.device() < *devices_; }
 
-  // Values. std::invalid_argument for a bad specification; actual bytes are between its logical and storage bytes.
+  // Values. std::invalid_argument for a bad specification; actual bytes are between its logical and storage
+  // bytes.
   /// The value becomes must-preserve, whatever the specification says (R4).
   std::variant<HandleId, Refusal> adopt(const ValueSpec& spec, Location at, Bytes actual_bytes);
   /// Turns storage_bytes of the reservation, which must have them, into used bytes in one step (R38).
@@ -124,8 +125,8 @@ class State {
   std::span<const ValueRecord> records() const { return values_; }  // index is the serial
   HandleId handle(std::uint64_t serial) const { return {manager_, serial}; }
 
-  // Transitions (R9 to R17). Checked in this order: handle, locations present, explicit source resident (also where
-  // the action then is a no-op), no-op, ownership, protection, budget (destination, then source).
+  // Transitions (R9 to R17). Checked in this order: handle, locations present, explicit source resident (also
+  // where the action then is a no-op), no-op, ownership, protection, budget (destination, then source).
   /// What begin would make or refuse, without charging anything.
   std::variant<Transition, Refusal> resolve(const Action& action) const;
   std::variant<Transition, Refusal> begin(const Action& action);
@@ -135,8 +136,8 @@ class State {
   /// begin and commit, with the transition's bytes as actual.
   std::variant<Transition, Refusal> apply(const Action& action);
 
-  /// For searches: what apply of one action on `value` can change. restore puts it back, peaks and version too; newest
-  /// first, with no other change in between and no transition begun.
+  /// For searches: what apply of one action on `value` can change. restore puts it back, peaks and version
+  /// too; newest first, with no other change in between and no transition begun.
   struct Undo {
     HandleId value{};
     ValueRecord record{};
@@ -146,8 +147,9 @@ class State {
   Undo mark(HandleId value) const;
   void restore(Undo undo);
 
-  /// A copy in which only these values are known as they are; the others keep their serials, and nothing else. Charges
-  /// are copied as they are, so actions on these values go as they would here. Cheaper than a whole copy.
+  /// A copy in which only these values are known as they are; the others keep their serials, and nothing
+  /// else. Charges are copied as they are, so actions on these values go as they would here. Cheaper than a
+  /// whole copy.
   State copy_for(std::span<const HandleId> values) const;
 
   // Reservations.
