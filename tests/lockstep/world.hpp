@@ -181,7 +181,8 @@ class World {
   void add_stream(Random& random);
   void read(Random& random);
   void release_lease(Random& random);
-  void end_lease(LiveLease& live, bool wait);
+  enum class Ending { release, wait, destroy };
+  void end_lease(LiveLease& live, Ending how);
   void hold(Random& random);
   void release_hold(Random& random);
   void reserve(Random& random);

@@ -85,7 +85,7 @@ void World::adopt_from_reservation(Random& random) {  // R38
   Location at = room.at;
   std::set<std::string> refusals;
   if (random.chance(10)) at = places_[random.below(places_.size())];
-  if (at != room.at) refusals.insert({kArgument, kBudget, "residency/lifetime-closed"});
+  if (at != room.at) refusals.insert({kArgument, kBudget});
   if (room.available() < spec.storage_bytes) refusals.insert({kArgument, kBudget});
   const Bytes actual = spec.logical_bytes;
   memory::Block block = foreign_block(at, actual);
