@@ -61,6 +61,14 @@ std::string format_bytes(Bytes bytes) {
   return "0 B";
 }
 
+std::string format_share(Bytes part, Bytes whole) {
+  std::string first = format_bytes(part);
+  const std::string second = format_bytes(whole);
+  const std::string unit = second.substr(second.rfind(' '));
+  if (first.ends_with(unit)) first.resize(first.size() - unit.size());
+  return fmt::format("{} of {}", first, second);
+}
+
 std::string format_exact_bytes(Bytes bytes) {
   if (bytes < kKiB) return fmt::format("{} B", bytes);
   return fmt::format("{} B ({})", bytes, format_bytes(bytes));

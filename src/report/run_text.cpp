@@ -101,14 +101,17 @@ std::string verdict(const runtime::RunReport& report) {
   }
   std::string peak = "nothing charged";
   double fullest = -1;
+  Bytes largest = 0;
   for (const PeakRow& row : peak_rows(report)) {
     const double fullness = row.budget && *row.budget != 0
                                 ? static_cast<double>(row.measured) / static_cast<double>(*row.budget)
                                 : 0.0;
-    if (fullness <= fullest) continue;
+    if (fullness < fullest || (fullness == fullest && row.measured <= largest)) continue;
     fullest = fullness;
-    peak = fmt::format("peak {}{} at {}", format_bytes(row.measured),
-                       row.budget ? fmt::format(" of {}", format_bytes(*row.budget)) : "", row.at.name());
+    largest = row.measured;
+    peak = fmt::format("peak {} at {}",
+                       row.budget ? format_share(row.measured, *row.budget) : format_bytes(row.measured),
+                       row.at.name());
   }
   return fmt::format(
       "{}: {} of {} outputs right, largest error {:.1e}; {}, {} moved\n", runtime::name(report.status),

@@ -89,8 +89,7 @@ std::string peak_text(const workload::Peak& peak) {
       peak.stage.empty() ? std::string("initial placement") : fmt::format("stage {}", peak.stage);
   if (!peak.budget)
     return fmt::format("peak {} at {} ({})", format_bytes(peak.charged), peak.at.name(), where);
-  return fmt::format("peak {} of {} at {} ({})", format_bytes(peak.charged), format_bytes(*peak.budget),
-                     peak.at.name(), where);
+  return fmt::format("peak {} at {} ({})", format_share(peak.charged, *peak.budget), peak.at.name(), where);
 }
 
 std::string protection_text(const residency::Protection& counts) {

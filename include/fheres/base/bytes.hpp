@@ -29,6 +29,9 @@ Bytes checked_multiply(Bytes a, Bytes b);
 /// by a whole unit still rounds: use format_exact_bytes where the reader must see every byte.
 std::string format_bytes(Bytes bytes);
 
+/// `38.2 of 40 MiB`, or `2 MiB of 1.5 GiB` where the units differ.
+std::string format_share(Bytes part, Bytes whole);
+
 /// `38797568 B (37 MiB)`: for messages where one byte decides.
 std::string format_exact_bytes(Bytes bytes);
 
