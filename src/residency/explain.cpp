@@ -71,14 +71,26 @@ class DryRun {
     }
   }
 
-  void body(const SimulatedBody& work) {
-    if (!work || !out_.feasible) return;
-    capture_all(nullptr);
-    if (const auto refusal = work(state_, reservations_)) {
-      fail(std::nullopt, *refusal, "body: " + describe(*refusal, state_));
-      return;
+  void produce(std::span<const Production> list) {
+    for (std::size_t i = 0; i < list.size() && out_.feasible; ++i) {
+      const Production& item = list[i];
+      if (item.reservation >= reservations_.size())
+        throw std::invalid_argument(fmt::format("produce[{}] of plan '{}' names reservation {} of {}", i,
+                                                out_.plan, item.reservation, reservations_.size()));
+      capture_all(nullptr);
+      auto refusal = state_.check(item.value);
+      if (!refusal) {
+        const Bytes bytes = state_.record(item.value).spec->logical_bytes;
+        refusal = state_.adopt(item.value, item.at, bytes, reservations_[item.reservation]);
+      }
+      if (refusal) {
+        fail(std::nullopt, *refusal,
+             fmt::format("produce[{}] {} at {}: {}", i, value_name(state_, item.value), item.at.name(),
+                         describe(*refusal, state_)));
+      } else {
+        note_peak(item.at);
+      }
     }
-    for (const Account& a : state_.accounts()) note_peak(a.at);
   }
 
   Simulation finish() {
@@ -204,12 +216,12 @@ Bytes Explanation::moved_bytes() const {
   return sum;
 }
 
-Simulation simulate(State state, const Plan& plan, Detail detail, const SimulatedBody& body) {
+Simulation simulate(State state, const Plan& plan, Detail detail) {
   DryRun run(std::move(state), plan.name, detail);
   run.actions(Phase::reclaim, plan.reclaim);
   run.reserve(plan.reservations);
   run.actions(Phase::enter, plan.enter);
-  run.body(body);
+  run.produce(plan.produce);
   run.actions(Phase::exit, plan.exit);
   return run.finish();
 }

@@ -26,6 +26,12 @@ HandleId Manager::adopt(Allocation&& block, Location at, const ValueSpec& spec) 
   return core_->adopt(block, at, spec);
 }
 
+HandleId Manager::announce(const ValueSpec& spec) { return core_->announce(spec); }
+
+void Manager::adopt(Allocation&& block, Location at, HandleId announced) {
+  core_->adopt(block, at, announced);
+}
+
 HandleId Manager::adopt(memory::Block&& block, Location at, const ValueSpec& spec) {
   return core_->adopt(block, at, spec, std::nullopt);
 }

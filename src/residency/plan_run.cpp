@@ -43,8 +43,9 @@ Explanation PlanRun::explain(const std::string& name, std::span<const HandleId> 
 
 Explanation PlanRun::preflight(const Plan& plan, std::optional<std::uint64_t> expected) {
   std::vector<HandleId> values;
-  values.reserve(plan.reclaim.size() + plan.enter.size() + plan.exit.size());
+  values.reserve(plan.reclaim.size() + plan.enter.size() + plan.exit.size() + plan.produce.size());
   for (const auto* actions : {&plan.reclaim, &plan.enter, &plan.exit}) name_values(*actions, values);
+  for (const Production& item : plan.produce) values.push_back(item.value);
   return explain(plan.name, values, expected, [&](State state, Detail detail) {
     return simulate(std::move(state), plan, detail).explanation;
   });

@@ -52,6 +52,8 @@ std::string describe(const Refusal& r, const State& state) {
       return fmt::format("{} is not present on this machine", r.at.name());
     case Rule::closed_reservation:
       return "the reservation is released";
+    case Rule::not_announced:
+      return fmt::format("{} is not announced: it has its bytes already", label(r, state));
   }
   return {};
 }
@@ -74,6 +76,7 @@ void raise(const Refusal& r, const State& state) {
       throw InUseError(r.counts, text);
     case Rule::exclusive_elsewhere:
     case Rule::last_copy:
+    case Rule::not_announced:
       throw OwnershipError(text);
     case Rule::absent_location:
       throw std::invalid_argument(text);

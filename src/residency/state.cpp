@@ -91,10 +91,8 @@ std::variant<HandleId, Refusal> State::adopt(const ValueSpec& spec, Location at,
   return value;
 }
 
-std::variant<HandleId, Refusal> State::adopt(const ValueSpec& spec, Location at, Bytes actual_bytes,
-                                             ReservationId from) {
-  check_spec(spec);
-  FHERES_CHECK(actual_bytes >= spec.logical_bytes && actual_bytes <= spec.storage_bytes);  // R7
+std::variant<std::size_t, Refusal> State::payer_of(const ValueSpec& spec, Location at,
+                                                   ReservationId from) const {
   const auto payer = std::find_if(reservations_.begin(), reservations_.end(),
                                   [&](const ReservationRecord& r) { return r.id == from; });
   if (payer == reservations_.end())
@@ -108,14 +106,48 @@ std::variant<HandleId, Refusal> State::adopt(const ValueSpec& spec, Location at,
                    .at = at,
                    .budget = payer->spec.bytes,
                    .requested = spec.storage_bytes};
-  const HandleId value = add_value(spec, Recoverability::must_preserve);
+  return static_cast<std::size_t>(payer - reservations_.begin());
+}
+
+void State::install_paid(HandleId value, Location at, Bytes actual_bytes, std::size_t payer) {
   // R38: one step, so that neither the sum nor its peak ever holds the output twice.
-  payer->spec.bytes -= spec.storage_bytes;
-  discharge(at, 0, spec.storage_bytes);
-  charge(at, spec.storage_bytes, 0);
+  const Bytes bytes = values_[value.serial].spec->storage_bytes;
+  reservations_[payer].spec.bytes -= bytes;
+  discharge(at, 0, bytes);
+  charge(at, bytes, 0);
   install(value, at, actual_bytes);
   ++version_;
+}
+
+std::variant<HandleId, Refusal> State::adopt(const ValueSpec& spec, Location at, Bytes actual_bytes,
+                                             ReservationId from) {
+  check_spec(spec);
+  FHERES_CHECK(actual_bytes >= spec.logical_bytes && actual_bytes <= spec.storage_bytes);  // R7
+  const auto payer = payer_of(spec, at, from);
+  if (const auto* refusal = std::get_if<Refusal>(&payer)) return *refusal;
+  const HandleId value = add_value(spec, Recoverability::must_preserve);
+  install_paid(value, at, actual_bytes, std::get<std::size_t>(payer));
   return value;
+}
+
+HandleId State::announce(const ValueSpec& spec) {
+  check_spec(spec);
+  const HandleId value = add_value(spec, Recoverability::must_preserve);
+  values_[value.serial].announced = true;
+  ++version_;
+  return value;
+}
+
+std::optional<Refusal> State::adopt(HandleId announced, Location at, Bytes actual_bytes, ReservationId from) {
+  if (auto refusal = check(announced)) return refusal;
+  ValueRecord& value = values_[announced.serial];
+  if (!value.announced) return Refusal{.rule = Refusal::Rule::not_announced, .value = announced, .at = at};
+  FHERES_CHECK(actual_bytes >= value.spec->logical_bytes && actual_bytes <= value.spec->storage_bytes);  // R7
+  const auto payer = payer_of(*value.spec, at, from);
+  if (const auto* refusal = std::get_if<Refusal>(&payer)) return *refusal;
+  value.announced = false;
+  install_paid(announced, at, actual_bytes, std::get<std::size_t>(payer));
+  return std::nullopt;
 }
 
 HandleId State::register_source(const ValueSpec& spec, Location source) {

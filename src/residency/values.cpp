@@ -65,7 +65,30 @@ Allocation Core::allocate(Location at, Bytes bytes) {
   }
 }
 
+HandleId Core::announce(const ValueSpec& spec) {
+  const TransitionLock transition(*this);
+  const std::lock_guard lock(mutex);
+  const HandleId value = state.announce(spec);
+  stored.emplace_back();
+  return value;
+}
+
 HandleId Core::adopt(Allocation& allocation, Location at, const ValueSpec& spec) {
+  return adopt(allocation, at, spec, std::nullopt);
+}
+
+void Core::adopt(Allocation& allocation, Location at, HandleId announced) {
+  const ValueSpec spec = [&] {
+    const std::lock_guard lock(mutex);
+    check_open();
+    if (const auto refusal = state.check(announced)) raise(*refusal, state);
+    return *state.record(announced).spec;
+  }();
+  adopt(allocation, at, spec, announced);
+}
+
+HandleId Core::adopt(Allocation& allocation, Location at, const ValueSpec& spec,
+                     std::optional<HandleId> announced) {
   check_block(allocation.block_, at, spec);
   if (allocation.core_.get() != this)
     throw OwnershipError(fmt::format("the block of '{}' belongs to another manager", spec.name));
@@ -85,8 +108,16 @@ HandleId Core::adopt(Allocation& allocation, Location at, const ValueSpec& spec)
     if (const auto refusal = state.resize(payer, reserved + (spec.storage_bytes - room)))
       raise(*refusal, state);
   }
-  const HandleId value = value_or_raise(state.adopt(spec, at, allocation.block_.bytes(), payer), state);
-  stored.emplace_back().blocks.push_back({at, std::move(allocation.block_)});
+  const Bytes bytes = allocation.block_.bytes();
+  HandleId value;
+  if (announced) {
+    if (const auto refusal = state.adopt(*announced, at, bytes, payer)) raise(*refusal, state);
+    value = *announced;
+  } else {
+    value = value_or_raise(state.adopt(spec, at, bytes, payer), state);
+    stored.emplace_back();
+  }
+  stored[value.serial].blocks.push_back({at, std::move(allocation.block_)});
   carving->carved -= own;
   if (carving->carved == 0 && carving->released) {
     state.release(payer);

@@ -90,8 +90,12 @@ class Session {
     client_ = std::make_unique<Client>(*workload_.world.parameters, report_.seed);
     for (workload::ValueIndex index = 0; index < handles_.size(); ++index) {
       const workload::Value& value = workload_.world.values[index];
-      if (value.produced_by) continue;
       stop_if_asked();
+      if (value.produced_by) {
+        handles_[index] = manager_->announce(value.spec);
+        workload::describe(value, handles_[index], metadata_);
+        continue;
+      }
       handles_[index] = place(*manager_, value, *client_);
       workload::describe(value, handles_[index], metadata_);
       recorder_->catch_up(manager_->planning_state(), now_ns());
@@ -121,15 +125,13 @@ class Session {
       run.decision = control::decision_or_throw(
           control::decide(manager_->planning_state(), request, policy_, metadata_, options_.decide));
       run.plan = run.decision->plan;
+      run.plan.produce = workload::productions_of(stage, handles_);
       run.explanation = run.decision->explanation;
       version = run.decision->expected_version;
       for (const control::Requirement& item : request.require) used.push_back(item.value);
     }
     run_scope(stage, run, version);
     metadata_.touch(used);
-    for (const workload::Output& output : stage.outputs) {
-      workload::describe(workload_.world.values[output.value], handles_[output.value], metadata_);
-    }
     phase_ = "check";
     shadow_.run(stage);
     for (const OutputRun& output : run.outputs) check(output);

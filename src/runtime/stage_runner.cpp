@@ -140,8 +140,8 @@ class BodyRunner {
   void adopt_outputs() {
     for (std::size_t i = 0; i < stage_.outputs.size(); ++i) {
       const workload::Value& value = context_.world.values[stage_.outputs[i].value];
-      residency::HandleId& handle = context_.handles[stage_.outputs[i].value];
-      handle = context_.manager.adopt(std::move(outputs_[i]), *stage_.at, value.spec);
+      const residency::HandleId handle = context_.handles[stage_.outputs[i].value];
+      context_.manager.adopt(std::move(outputs_[i]), *stage_.at, handle);
       run_.outputs.push_back({value.name.text, handle, *stage_.at, value.spec.logical_bytes});
     }
   }

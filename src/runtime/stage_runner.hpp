@@ -20,9 +20,9 @@ struct BodyContext {
   residency::Manager& manager;
   residency::Scope& scope;  // open; its reservations hold outputs and workspace
   const workload::World& world;
-  std::span<residency::HandleId> handles;      // by ValueIndex; outputs get theirs here
-  const ckks::Evaluator* evaluator = nullptr;  // absent where the stage has no body
-  memory::Stream consumer;                     // empty at a host location
+  std::span<const residency::HandleId> handles;  // by ValueIndex; those of outputs are announced
+  const ckks::Evaluator* evaluator = nullptr;    // absent where the stage has no body
+  memory::Stream consumer;                       // empty at a host location
   bool time_operations = true;
   const std::atomic<bool>* interrupted = nullptr;
 };

@@ -31,10 +31,19 @@ control::Request request_of(const RequestEntry& request, Handles handles) {
   return {request.name.text, bind_all(request.require, handles), specs_of(request.reserve)};
 }
 
+std::vector<residency::Production> productions_of(const Stage& stage, Handles handles) {
+  std::vector<residency::Production> productions;
+  for (std::size_t i = 0; i < stage.outputs.size(); ++i) {
+    productions.push_back({handles[stage.outputs[i].value], *stage.at, stage.layout.output_from[i]});
+  }
+  return productions;
+}
+
 residency::Plan plan_of(const Stage& stage, Handles handles) {
   residency::Plan plan;
   plan.name = stage.name.text;
   plan.reservations = specs_of(stage.reserve);
+  plan.produce = productions_of(stage, handles);
   if (stage.plan) {
     plan.reclaim = bind_all(stage.plan->reclaim, handles);
     plan.enter = bind_all(stage.plan->enter, handles);

@@ -11,18 +11,10 @@ namespace fheres::workload {
 namespace {
 
 using residency::Refusal;
-using residency::ReservationId;
 using residency::State;
 
 /// A simulated manager needs an identity; any one will do, since no handle of it leaves the rehearsal's result.
 constexpr residency::ManagerId kRehearsal{1};
-
-/// What a stage's body leaves: values adopted out of reservations, by index.
-struct BodyOutput {
-  ValueIndex value;
-  Location at;
-  std::size_t reservation;
-};
 
 class Rehearser {
  public:
@@ -39,15 +31,19 @@ class Rehearser {
   bool place_values() {
     for (ValueIndex index = 0; index < world_.values.size(); ++index) {
       const Value& value = world_.values[index];
-      if (value.produced_by) continue;
-      if (!place_value(index, value)) return false;
+      if (value.produced_by) {
+        handles_[index] = result_.state.announce(value.spec);
+        describe(value, handles_[index], metadata_);
+      } else if (!place_value(index, value)) {
+        return false;
+      }
     }
     result_.placement = residency::simulate(result_.state, "initial placement", {}).explanation;
     note_peaks(result_.placement, "");
     return true;
   }
 
-  bool run(const control::Request& request, const Place& place, const std::vector<BodyOutput>& outputs) {
+  bool run(const control::Request& request, const Place& place, std::vector<residency::Production> produce) {
     StageRehearsal& stage = add_stage(request.name, place);
     control::Outcome outcome = control::decide(result_.state, request, policy_, metadata_, options_);
     if (auto* infeasible = std::get_if<control::Infeasible>(&outcome)) {
@@ -61,15 +57,16 @@ class Rehearser {
                               stage.inconclusive->detail));
     }
     stage.decision = std::get<control::Decision>(std::move(outcome));
-    if (!run_plan(stage, stage.decision->plan, outputs)) return false;
+    stage.decision->plan.produce = std::move(produce);
+    if (!run_plan(stage, stage.decision->plan)) return false;
     std::vector<residency::HandleId> used;
     for (const control::Requirement& item : request.require) used.push_back(item.value);
     metadata_.touch(used);
     return true;
   }
 
-  bool run(const residency::Plan& plan, const Place& place, const std::vector<BodyOutput>& outputs) {
-    return run_plan(add_stage(plan.name, place), plan, outputs);
+  bool run(const residency::Plan& plan, const Place& place) {
+    return run_plan(add_stage(plan.name, place), plan);
   }
 
   bool release(const std::vector<Operand>& values) {
@@ -127,27 +124,13 @@ class Rehearser {
     return stage;
   }
 
-  bool run_plan(StageRehearsal& stage, const residency::Plan& plan, const std::vector<BodyOutput>& outputs) {
-    const auto body = [&](State& state,
-                          std::span<const ReservationId> reservations) -> std::optional<Refusal> {
-      for (const BodyOutput& output : outputs) {
-        const residency::ValueSpec& spec = world_.values[output.value].spec;
-        auto adopted = state.adopt(spec, output.at, spec.logical_bytes, reservations[output.reservation]);
-        if (const Refusal* refusal = std::get_if<Refusal>(&adopted)) return *refusal;
-        handles_[output.value] = std::get<residency::HandleId>(adopted);
-      }
-      return std::nullopt;
-    };
-    residency::Simulation simulation =
-        residency::simulate(result_.state, plan, residency::Detail::full, body);
+  bool run_plan(StageRehearsal& stage, const residency::Plan& plan) {
+    residency::Simulation simulation = residency::simulate(result_.state, plan);
     stage.explanation = std::move(simulation.explanation);
     note_peaks(stage.explanation, stage.name);
     if (!stage.explanation.feasible) return fail(stage, Answer::infeasible, stage.explanation.reason);
     result_.state = std::move(simulation.state);
     result_.moved_bytes += stage.explanation.moved_bytes();
-    for (const BodyOutput& output : outputs) {
-      describe(world_.values[output.value], handles_[output.value], metadata_);
-    }
     return true;
   }
 
@@ -182,24 +165,15 @@ class Rehearser {
   Rehearsal result_;
 };
 
-std::vector<BodyOutput> outputs_of(const Stage& stage) {
-  std::vector<BodyOutput> outputs;
-  for (std::size_t i = 0; i < stage.outputs.size(); ++i) {
-    outputs.push_back({stage.outputs[i].value, *stage.at, stage.layout.output_from[i]});
-  }
-  return outputs;
-}
-
 }  // namespace
 
 Rehearsal rehearse(const Workload& workload, const control::DecideOptions& options) {
   Rehearser rehearser(workload.world, options);
   if (!rehearser.place_values()) return rehearser.take();
   for (const Stage& stage : workload.stages) {
-    const bool feasible =
-        stage.plan
-            ? rehearser.run(plan_of(stage, rehearser.handles()), stage.name.place, outputs_of(stage))
-            : rehearser.run(request_of(stage, rehearser.handles()), stage.name.place, outputs_of(stage));
+    const bool feasible = stage.plan ? rehearser.run(plan_of(stage, rehearser.handles()), stage.name.place)
+                                     : rehearser.run(request_of(stage, rehearser.handles()), stage.name.place,
+                                                     productions_of(stage, rehearser.handles()));
     if (!feasible || !rehearser.release(stage.release)) break;
   }
   return rehearser.take();
@@ -209,9 +183,7 @@ Rehearsal rehearse(const Program& program) {
   Rehearser rehearser(program.world, {});
   if (!rehearser.place_values()) return rehearser.take();
   for (const ProgramStage& stage : program.stages) {
-    std::vector<BodyOutput> outputs;
-    for (const Produced& item : stage.produce) outputs.push_back({item.value, item.at, item.from});
-    if (!rehearser.run(bind(stage, rehearser.handles()), stage.name.place, outputs)) break;
+    if (!rehearser.run(plan_of(stage, rehearser.handles()), stage.name.place)) break;
     if (!rehearser.release(stage.release)) break;
   }
   return rehearser.take();

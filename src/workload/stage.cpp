@@ -16,7 +16,7 @@ residency::Action bind(const NamedAction& action, residency::HandleId handle) {
   FHERES_CHECK(false);
 }
 
-residency::Plan bind(const ProgramStage& stage, std::span<const residency::HandleId> handles) {
+residency::Plan plan_of(const ProgramStage& stage, std::span<const residency::HandleId> handles) {
   const auto bind_all = [&](const std::vector<NamedAction>& actions) {
     std::vector<residency::Action> bound;
     for (const NamedAction& action : actions) bound.push_back(bind(action, handles[action.value]));
@@ -27,6 +27,8 @@ residency::Plan bind(const ProgramStage& stage, std::span<const residency::Handl
   plan.reclaim = bind_all(stage.reclaim);
   for (const Reservation& reservation : stage.reserve) plan.reservations.push_back(reservation.spec);
   plan.enter = bind_all(stage.enter);
+  for (const Produced& item : stage.produce)
+    plan.produce.push_back({handles[item.value], item.at, item.from});
   plan.exit = bind_all(stage.exit);
   return plan;
 }

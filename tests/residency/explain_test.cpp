@@ -128,26 +128,42 @@ TEST_CASE("R39: reservations are admitted after reclaim and before enter, and ar
   CHECK(simulation.state.account(kDevice)->used == 512);
 }
 
-TEST_CASE("R39: a simulated body adopts out of the plan's reservations before exit runs") {
+TEST_CASE("R38, R39: what a plan produces is adopted out of its reservations before exit runs") {
   State state = make_state({{kDevice, 1024}});
+  const HandleId y = state.announce(make_spec("y", 1024));
   Plan plan;
   plan.name = "p";
   plan.reservations = {{kDevice, 1024, "outputs"}};
-  plan.exit = {Move{state.handle(0), kPinned, {}}};
-  const auto body = [](State& inner, std::span<const ReservationId> made) -> std::optional<Refusal> {
-    const auto y = inner.adopt(make_spec("y", 1024), kDevice, 1024, made[0]);
-    if (const auto* refusal = std::get_if<Refusal>(&y)) return *refusal;
-    return std::nullopt;
-  };
-  const Simulation simulation = simulate(state, plan, Detail::full, body);
+  plan.produce = {{y, kDevice, 0}};
+  plan.exit = {Move{y, kPinned, {}}};
+  const Simulation simulation = simulate(state, plan);
   CHECK(simulation.explanation.feasible);
   CHECK(simulation.explanation.at(kDevice)->peak_charged == 1024);
   CHECK(simulation.state.account(kDevice)->used == 0);
   CHECK(simulation.state.account(kPinned)->used == 1024);
   plan.reservations[0].bytes = 512;
-  const Explanation refused = simulate(state, plan, Detail::full, body).explanation;
+  const Explanation refused = simulate(state, plan).explanation;
   CHECK_FALSE(refused.feasible);
   CHECK_FALSE(refused.phase);
+  CHECK(refused.reason.find("produce[0] 'y' at cuda:0") != std::string::npos);
+}
+
+TEST_CASE("R38: an announced value is nowhere until it gets its bytes, and gets them once") {
+  State state = make_state({{kDevice, 4096}});
+  const HandleId y = state.announce(make_spec("y", 1024));
+  const auto ensured = state.apply(Ensure{y, kDevice, {}});
+  REQUIRE(std::holds_alternative<Refusal>(ensured));
+  CHECK(std::get<Refusal>(ensured).rule == Refusal::Rule::unavailable);
+  const auto paying = state.reserve({kDevice, 2048, "outputs"});
+  const ReservationId from = std::get<ReservationId>(paying);
+  CHECK_FALSE(state.adopt(y, kDevice, 1024, from));
+  CHECK(state.record(y).at(kDevice) != nullptr);
+  CHECK(state.account(kDevice)->used == 1024);
+  CHECK(state.account(kDevice)->reserved == 1024);
+  const auto again = state.adopt(y, kDevice, 1024, from);
+  REQUIRE(again);
+  CHECK(again->rule == Refusal::Rule::not_announced);
+  CHECK(state.account(kDevice)->reserved == 1024);
 }
 
 TEST_CASE("R39: a plan without a name, or with a reservation without a label, is a bad argument") {

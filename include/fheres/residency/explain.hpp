@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -65,7 +64,7 @@ struct Explanation {
   bool feasible = true;
   std::string reason{};              // the first reason, with phase and index; empty where feasible
   std::optional<Refusal> refusal{};  // of that reason
-  std::optional<Phase> phase;        // of that reason; none where the body was refused
+  std::optional<Phase> phase;        // of that reason; none where what the body produces was refused
 
   const LocationExplanation* at(Location location) const;
   /// Bytes copied and loaded by all actions.
@@ -85,16 +84,10 @@ struct Simulation {
   State state;
 };
 
-/// What a stage's body does to the state between enter and exit: adopts what it produces out of the
-/// reservations (`reservations[i]` is the plan's i-th). A refusal makes the plan infeasible.
-using SimulatedBody =
-    std::function<std::optional<Refusal>(State&, std::span<const ReservationId> reservations)>;
-
 /// Runs the plan through State::begin and commit, in run-time order (R39, R40). Pure: no source runs and
 /// nothing outside changes. The first refusal ends the run; what comes after it is reported as not reached.
 /// std::invalid_argument for an empty plan name or reservation label.
-Simulation simulate(State state, const Plan& plan, Detail detail = Detail::full,
-                    const SimulatedBody& body = {});
+Simulation simulate(State state, const Plan& plan, Detail detail = Detail::full);
 /// The same for one raw sequence, phase `execute` (R45).
 Simulation simulate(State state, const std::string& name, std::span<const Action> actions,
                     Detail detail = Detail::full);

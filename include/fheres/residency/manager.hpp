@@ -63,6 +63,10 @@ class Manager {
   /// a reservation is paid for by it (R38); the specification's storage_bytes must not exceed what the
   /// reservation has left.
   HandleId adopt(Allocation&& block, Location at, const ValueSpec& spec);
+  /// A must-preserve value that has a handle and no bytes yet, so that a plan can name what its body produces
+  /// (Plan::produce). Gets its bytes by the adopt below, once; until then it is nowhere.
+  HandleId announce(const ValueSpec& spec);
+  void adopt(Allocation&& block, Location at, HandleId announced);
   /// The same for a block of some other region.
   HandleId adopt(memory::Block&& block, Location at, const ValueSpec& spec);
   HandleId adopt(memory::Block&& block, Location at, const ValueSpec& spec, Reservation& from);

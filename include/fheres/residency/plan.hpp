@@ -17,14 +17,24 @@ struct ReservationSpec {
   friend bool operator==(const ReservationSpec&, const ReservationSpec&) = default;
 };
 
-/// One stage bound to handles (R39). Order at run time: reclaim, admit reservations, enter, body, exit,
+/// A value that the body makes: announced before, and adopted out of the plan's reservation of that index. So a plan
+/// can say what becomes of a result before there is one.
+struct Production {
+  HandleId value;
+  Location at = Location::pageable_host();
+  std::size_t reservation = 0;
+  friend bool operator==(const Production&, const Production&) = default;
+};
+
+/// One stage bound to handles (R39). Order at run time: reclaim, admit reservations, enter, body, adopt what it produces, exit,
 /// release reservations. Plain data; Manager copies it, so a later change of the original has no effect.
 struct Plan {
   std::string name;  // not empty
   std::vector<Action> reclaim;
   std::vector<ReservationSpec> reservations;
   std::vector<Action> enter;
-  std::vector<Action> exit;
+  std::vector<Production> produce{};
+  std::vector<Action> exit{};
   friend bool operator==(const Plan&, const Plan&) = default;
 };
 

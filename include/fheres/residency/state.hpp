@@ -30,6 +30,7 @@ struct ValueRecord {
   std::vector<Materialization> materializations{};  // in location order
   std::optional<Location> source{};                 // where its source loads, if it has one
   bool discarded = false;
+  bool announced = false;  // no bytes yet
 
   const Materialization* at(Location location) const;
 };
@@ -63,7 +64,8 @@ struct Refusal {
     exclusive_elsewhere,
     last_copy,
     absent_location,
-    closed_reservation
+    closed_reservation,
+    not_announced
   };
   Rule rule{};
   HandleId value{};
@@ -115,6 +117,11 @@ class State {
   /// std::invalid_argument where it is at another location.
   std::variant<HandleId, Refusal> adopt(const ValueSpec& spec, Location at, Bytes actual_bytes,
                                         ReservationId from);
+  /// A must-preserve value that has a handle and no bytes yet: what a plan produces. Until it is adopted it is nowhere
+  /// and nothing can bring it.
+  HandleId announce(const ValueSpec& spec);
+  /// Gives an announced value its bytes, paid for by the reservation as above. Once.
+  std::optional<Refusal> adopt(HandleId announced, Location at, Bytes actual_bytes, ReservationId from);
   /// The specification must say reconstructible, and the location must be present: std::invalid_argument.
   HandleId register_source(const ValueSpec& spec, Location source);
   /// Nothing when the handle is good: of this manager, known, not discarded.
@@ -187,6 +194,8 @@ class State {
   void end_charges(const Transition& transition, bool keep_destination);
   void drop_empty_provisional();
   HandleId add_value(const ValueSpec& spec, Recoverability recoverability);
+  std::variant<std::size_t, Refusal> payer_of(const ValueSpec& spec, Location at, ReservationId from) const;
+  void install_paid(HandleId value, Location at, Bytes actual_bytes, std::size_t payer);
   void install(HandleId value, Location at, Bytes actual_bytes);
   void remove(HandleId value, Location at);
   std::optional<Refusal> protected_at(HandleId value, const Materialization& where) const;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include <fheres/control/metadata.hpp>
 #include <fheres/control/policy.hpp>
@@ -10,12 +11,14 @@
 
 namespace fheres::workload {
 
-/// Handles of World::values, by ValueIndex. A value that is not produced yet has the default handle.
+/// Handles of World::values, by ValueIndex. Values that stages produce are announced, so that every value has one.
 using Handles = std::span<const residency::HandleId>;
 
 /// What a stage without a manual plan asks the controller for.
 control::Request request_of(const Stage& stage, Handles handles);
 control::Request request_of(const RequestEntry& request, Handles handles);
+/// What a stage's body makes, out of the plan's reservations.
+std::vector<residency::Production> productions_of(const Stage& stage, Handles handles);
 /// The residency plan of a stage with a manual plan, named after the stage.
 residency::Plan plan_of(const Stage& stage, Handles handles);
 

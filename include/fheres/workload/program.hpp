@@ -43,7 +43,7 @@ struct Program {
   std::vector<ProgramStage> stages;
 };
 
-/// The plan of one stage, with the handles of World::values (by ValueIndex; unset ones are not yet produced).
-residency::Plan bind(const ProgramStage& stage, std::span<const residency::HandleId> handles);
+/// The plan of one stage, with the handles of World::values (by ValueIndex).
+residency::Plan plan_of(const ProgramStage& stage, std::span<const residency::HandleId> handles);
 
 }  // namespace fheres::workload
