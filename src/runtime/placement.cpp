@@ -50,7 +50,10 @@ void write(residency::Manager& manager, const memory::Extent& destination, std::
   copy(manager, destination, extent_of(bytes));
 }
 
-std::vector<std::byte> read(residency::Manager& manager, residency::HandleId value, memory::Location at) {
+std::vector<std::byte> read(residency::Manager& manager, residency::HandleId value) {
+  const auto places = manager.planning_state().record(value).materializations;
+  FHERES_CHECK(!places.empty());
+  const memory::Location at = places.front().at;
   const memory::Stream stream = at.is_cuda() ? manager.transfer_stream(at) : memory::Stream{};
   residency::Lease lease = manager.acquire({value}, at, stream);
   const residency::BlockView view = lease.view(value);

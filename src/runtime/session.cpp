@@ -182,7 +182,7 @@ class Session {
   void check(const OutputRun& output) {
     const workload::ValueIndex index = *workload_.world.find(output.name);
     const workload::Value& value = workload_.world.values[index];
-    const std::vector<std::byte> bytes = read(*manager_, output.handle, output.at);
+    const std::vector<std::byte> bytes = read(*manager_, output.handle);
     CheckRun result;
     result.value = output.name;
     result.tolerance = workload_.checks.tolerance;

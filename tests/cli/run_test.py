@@ -11,9 +11,9 @@ MIB = 1 << 20
 
 
 class RunTest(ToolTest):
-    def run_sample(self, document: str, *more: object) -> dict:
+    def run_sample(self, document: str, seed: int = 1) -> dict:
         report = self.folder / "report.json"
-        self.fheres("run", document, "--device", "emulated", "--seed", 1, "--report", report, *more)
+        self.fheres("run", document, "--device", "emulated", "--seed", seed, "--report", report)
         return json.loads(report.read_text())
 
     def test_the_sample_evicts_only_the_cold_plaintext_and_computes_the_right_result(self) -> None:
@@ -39,7 +39,7 @@ class RunTest(ToolTest):
 
     def test_a_seed_gives_the_same_residues_and_another_seed_gives_others(self) -> None:
         first, second = self.run_sample(SAMPLE), self.run_sample(SAMPLE)
-        other = self.run_sample(SAMPLE, "--seed", 2)
+        other = self.run_sample(SAMPLE, seed=2)
         hashes = [report["checks"][0]["residues_sha256"] for report in (first, second, other)]
         self.assertEqual(hashes[0], hashes[1])
         self.assertNotEqual(hashes[0], hashes[2])
