@@ -53,6 +53,7 @@ std::span<const Location> Problem::tiers(Location from) const {
 std::vector<HandleId> Problem::victims(const State& now, Location at, bool displace) const {
   std::vector<Candidate> candidates;
   const std::span<const ValueRecord> records = now.records();
+  candidates.reserve(records.size());
   for (std::uint64_t serial = 0; serial < records.size(); ++serial) {
     const ValueRecord& record = records[serial];
     const Materialization* there = record.at(at);

@@ -60,7 +60,10 @@ void put_drops_first(const Problem& problem, Way& way);
 /// A state that is walked step by step by State's own rules.
 class Run {
  public:
-  explicit Run(const Problem& problem) : problem_(&problem), state_(problem.state) {}
+  explicit Run(const Problem& problem) : problem_(&problem), state_(problem.state) {
+    way_.steps.reserve(2 * problem.request.require.size() + 8);
+    way_.marks.reserve(4 * problem.request.require.size() + 8);
+  }
 
   const residency::State& state() const { return state_; }
   /// The steps that were taken.
