@@ -79,8 +79,9 @@ std::variant<Transition, Refusal> State::resolve_install(Transition t, std::opti
     t.removes_source = moves;
     if (moves)
       if (auto refusal = protected_at(value, *source)) return *refusal;  // R35
+  } else if (!record.source) {                                           // announced, and not adopted yet
+    return Refusal{.rule = Rule::unavailable, .value = value, .at = to};
   } else {
-    FHERES_CHECK(record.source.has_value());  // a must-preserve value always has a copy
     t.work = Work::load;
     t.source = record.source;
     t.bytes = record.spec->logical_bytes;

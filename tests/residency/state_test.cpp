@@ -355,6 +355,19 @@ TEST_CASE("restoring a mark undoes what apply did, newest first") {
   CHECK(state.version() == first.version);
 }
 
+TEST_CASE("R13: an announced value cannot be brought anywhere before it is adopted, and then once") {
+  State state = make_state({{kDevice, 1024}});
+  const HandleId y = state.announce(make_spec("y", 512));
+  CHECK(rule(state.apply(Ensure{y, kDevice, {}})) == Rule::unavailable);
+  CHECK(rule(state.apply(Move{y, kDevice, {}})) == Rule::unavailable);
+  CHECK(work(state.apply(Drop{y, kDevice})) == Work::nothing);
+  CHECK(state.account(kDevice)->peak_charged == 0);
+  const auto id = std::get<ReservationId>(state.reserve({kDevice, 1024, "outputs"}));
+  CHECK_FALSE(state.adopt(y, kDevice, 512, id));
+  CHECK(state.adopt(y, kDevice, 512, id)->rule == Rule::not_announced);
+  CHECK(work(state.apply(Move{y, kPinned, {}})) == Work::copy);
+}
+
 TEST_CASE("a copy for some values answers for these as the whole state does") {
   State state = make_state({{kDevice, 1024}});
   put(state, 512, kDevice);
