@@ -32,6 +32,11 @@ class Writer {
   explicit Writer(const RunReport& report) : report_(report), names_(names_of(report)) {}
 
   Json write() {
+    events_.push_back({{"ph", "M"},
+                       {"pid", kProcess},
+                       {"tid", 0},
+                       {"name", "process_name"},
+                       {"args", {{"name", "fheres"}}}});
     name_track(kHostTrack, "host");
     for (const auto& transition : report_.placement) add_transition(transition);
     for (const runtime::StageRun& stage : report_.stages) add_stage(stage);
@@ -127,7 +132,7 @@ class Writer {
         Json json = event(phase, kHostTrack, fmt::format("{} @ {}", life.value, life.at.name()),
                           *phase == 'b' ? life.start_ns : life.end_ns);
         json["cat"] = "residency";
-        json["id"] = id;
+        json["id2"] = {{"local", fmt::format("{:#x}", id)}};  // of this process, not of the whole trace
         if (*phase == 'b') json["args"] = {{"bytes", life.bytes}};
         events_.push_back(std::move(json));
       }

@@ -30,6 +30,14 @@ class Checker:
             self.findings.append(message)
         return condition
 
+    @staticmethod
+    def identity(event: dict) -> object:
+        """`id`, or the process-local form of `id2`."""
+        if "id" in event:
+            return event["id"]
+        local = event.get("id2", {}).get("local")
+        return None if local is None else (event["pid"], local)
+
     def event(self, index: int, event: object) -> bool:
         where = f"event {index}"
         if not self.expect(isinstance(event, dict), f"{where}: not an object"):
@@ -46,7 +54,7 @@ class Checker:
         if phase == "X":
             self.expect(is_number(event.get("dur")) and event["dur"] >= 0, f"{where}: `dur` is not a duration")
         if phase in "besft":
-            self.expect("id" in event and isinstance(event.get("cat"), str), f"{where}: no `id` or `cat`")
+            self.expect(self.identity(event) is not None and isinstance(event.get("cat"), str), f"{where}: no id or `cat`")
         if phase == "C":
             args = event.get("args")
             self.expect(isinstance(args, dict) and args and all(map(is_number, args.values())),
@@ -68,7 +76,7 @@ class Checker:
     def spans(self, events: list) -> None:
         open_spans: dict = {}
         for event in sorted((e for e in events if e["ph"] in "be"), key=lambda e: (e["ts"], e["ph"] == "b")):
-            key = (event["cat"], event["id"], event["name"])
+            key = (event["cat"], self.identity(event), event["name"])
             if event["ph"] == "b":
                 self.expect(key not in open_spans, f"span {key} opens twice")
                 open_spans[key] = event["ts"]
