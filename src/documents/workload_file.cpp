@@ -72,7 +72,8 @@ std::optional<PlanDraft> read_plan_of_file(Context& context, MapReader& map, con
   const auto root = read_other(context, *file, "Plan", folder);
   if (!root || !name) return std::nullopt;
   MapReader document(context, *root, "the document");
-  for (workload::ProgramStageDraft& candidate : read_plan(context, document).stages) {
+  workload::ProgramDraft program = read_plan(context, document);
+  for (workload::ProgramStageDraft& candidate : program.stages) {
     if (candidate.name.text != name->text) continue;
     return PlanDraft{std::move(candidate.reclaim), std::move(candidate.enter), std::move(candidate.exit),
                      std::move(candidate.reserve), place};

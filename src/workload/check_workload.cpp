@@ -35,11 +35,10 @@ class WorkloadChecker {
     references_.set_stages(std::move(texts));
     for (std::size_t s = 0; s < stages_.size(); ++s) declare(s);
     for (std::size_t s = 0; s < stages_.size(); ++s) resolve(s);
-    if (check_.world.parameters) {
-      const std::vector<bool> complete = infer_types(check_, stages_, problems_);
-      for (std::size_t s = 0; s < stages_.size(); ++s) {
-        if (complete[s]) lay_out_stage(s);
-      }
+    std::vector<bool> complete(stages_.size());
+    if (check_.world.parameters) complete = infer_types(check_, stages_, problems_);
+    for (std::size_t s = 0; s < stages_.size(); ++s) {
+      if (complete[s] || stages_[s].body.empty()) lay_out_stage(s);
     }
     if (!problems_.empty()) return {std::nullopt, problems_.take()};
     return {

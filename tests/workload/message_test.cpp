@@ -1,0 +1,47 @@
+#include <cmath>
+#include <set>
+#include <stdexcept>
+
+#include <doctest/doctest.h>
+
+#include <fheres/workload/message.hpp>
+
+using namespace fheres::workload;
+
+TEST_CASE("each message gives the slots that its formula says") {
+  CHECK(slots_of(ConstantMessage{0.5}, 3) == std::vector<double>{0.5, 0.5, 0.5});
+  CHECK(slots_of(RampMessage{-1, 1}, 5) == std::vector<double>{-1, -0.5, 0, 0.5, 1});
+  CHECK(slots_of(ListMessage{{1, 2}}, 4) == std::vector<double>{1, 2, 0, 0});
+  const auto sine = slots_of(SineMessage{2, 0.5, 0.25}, 4);
+  for (int i = 0; i < 4; ++i)
+    CHECK(sine[static_cast<std::size_t>(i)] == doctest::Approx(2 * std::sin(0.5 * i + 0.25)));
+}
+
+TEST_CASE("random slots stay in their range, differ, and are the same for the same seed") {
+  const RandomMessage message{7, -3, 5};
+  const auto slots = slots_of(message, 4096);
+  CHECK(slots == slots_of(message, 4096));
+  CHECK(slots != slots_of(RandomMessage{8, -3, 5}, 4096));
+  double sum = 0;
+  for (const double slot : slots) {
+    REQUIRE(slot >= -3);
+    REQUIRE(slot < 5);
+    sum += slot;
+  }
+  CHECK(std::set<double>(slots.begin(), slots.end()).size() == slots.size());
+  CHECK(sum / 4096 == doctest::Approx(1).epsilon(0.2));
+}
+
+TEST_CASE("no slot is larger than the magnitude says") {
+  const Message messages[] = {ConstantMessage{-2}, SineMessage{-3, 0.7, 1}, RampMessage{-4, 1},
+                              ListMessage{{1, -6}}, RandomMessage{1, -0.5, 0.25}};
+  const double bounds[] = {2, 3, 4, 6, 0.5};
+  for (std::size_t i = 0; i < std::size(messages); ++i) {
+    CHECK(magnitude(messages[i]) == bounds[i]);
+    for (const double slot : slots_of(messages[i], 512)) CHECK(std::abs(slot) <= bounds[i]);
+  }
+}
+
+TEST_CASE("a list longer than the slots is refused") {
+  CHECK_THROWS_AS(slots_of(ListMessage{{1, 2, 3}}, 2), std::invalid_argument);
+}
