@@ -1,9 +1,9 @@
-#include <fheres/base/sha256.hpp>
-
 #include <array>
 
 #include <fmt/format.h>
 #include <sodium.h>
+
+#include <fheres/base/sha256.hpp>
 
 namespace fheres {
 
@@ -17,7 +17,8 @@ Sha256::Sha256(Sha256&&) noexcept = default;
 Sha256& Sha256::operator=(Sha256&&) noexcept = default;
 
 void Sha256::add(std::span<const std::byte> bytes) {
-  crypto_hash_sha256_update(&state_->hash, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
+  crypto_hash_sha256_update(&state_->hash, reinterpret_cast<const unsigned char*>(bytes.data()),
+                            bytes.size());
 }
 
 std::string Sha256::finish() {

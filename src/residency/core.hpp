@@ -112,7 +112,8 @@ class Core : public std::enable_shared_from_this<Core> {
   /// A new value, or the announced one.
   HandleId adopt(Allocation& allocation, Location at, const ValueSpec& spec);
   void adopt(Allocation& allocation, Location at, HandleId announced);
-  HandleId adopt(Allocation& allocation, Location at, const ValueSpec& spec, std::optional<HandleId> announced);
+  HandleId adopt(Allocation& allocation, Location at, const ValueSpec& spec,
+                 std::optional<HandleId> announced);
   HandleId adopt(memory::Block& block, Location at, const ValueSpec& spec, std::optional<ReservationId> from);
   HandleId register_source(const ValueSpec& spec, Source source, Location at);
 

@@ -32,7 +32,9 @@ void sort_holders(std::vector<Holder>& found) {
 // One plan's way through State, with what is told about it.
 class DryRun {
  public:
-  DryRun(State state, std::string name, Detail detail) : state_(std::move(state)), detail_(detail) {
+  DryRun(State state, std::string name, Detail detail, std::size_t actions)
+      : state_(std::move(state)), detail_(detail) {
+    out_.actions.reserve(actions);
     if (name.empty()) throw std::invalid_argument("a plan needs a name, the one given is empty");
     out_.plan = std::move(name);
     out_.state_version = state_.version();
@@ -217,7 +219,7 @@ Bytes Explanation::moved_bytes() const {
 }
 
 Simulation simulate(State state, const Plan& plan, Detail detail) {
-  DryRun run(std::move(state), plan.name, detail);
+  DryRun run(std::move(state), plan.name, detail, plan.reclaim.size() + plan.enter.size() + plan.exit.size());
   run.actions(Phase::reclaim, plan.reclaim);
   run.reserve(plan.reservations);
   run.actions(Phase::enter, plan.enter);
@@ -227,7 +229,7 @@ Simulation simulate(State state, const Plan& plan, Detail detail) {
 }
 
 Simulation simulate(State state, const std::string& name, std::span<const Action> actions, Detail detail) {
-  DryRun run(std::move(state), name, detail);
+  DryRun run(std::move(state), name, detail, actions.size());
   run.actions(Phase::execute, actions);
   return run.finish();
 }

@@ -138,10 +138,15 @@ HandleId State::announce(const ValueSpec& spec) {
   return value;
 }
 
+std::optional<Refusal> State::check_announced(HandleId value) const {
+  if (auto refusal = check(value)) return refusal;
+  if (values_[value.serial].announced) return std::nullopt;
+  return Refusal{.rule = Refusal::Rule::not_announced, .value = value};
+}
+
 std::optional<Refusal> State::adopt(HandleId announced, Location at, Bytes actual_bytes, ReservationId from) {
-  if (auto refusal = check(announced)) return refusal;
+  if (auto refusal = check_announced(announced)) return refusal;
   ValueRecord& value = values_[announced.serial];
-  if (!value.announced) return Refusal{.rule = Refusal::Rule::not_announced, .value = announced, .at = at};
   FHERES_CHECK(actual_bytes >= value.spec->logical_bytes && actual_bytes <= value.spec->storage_bytes);  // R7
   const auto payer = payer_of(*value.spec, at, from);
   if (const auto* refusal = std::get_if<Refusal>(&payer)) return *refusal;

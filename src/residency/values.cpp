@@ -95,6 +95,10 @@ HandleId Core::adopt(Allocation& allocation, Location at, const ValueSpec& spec,
   const TransitionLock transition(*this);
   const std::lock_guard lock(mutex);
   reap();
+  // Before a reservation grows for it: a failed adopt charges nothing (R4).
+  if (announced) {
+    if (const auto refusal = state.check_announced(*announced)) raise(*refusal, state);
+  }
   const ReservationId payer = allocation.charge_;
   const auto carving =
       std::find_if(carvings.begin(), carvings.end(), [&](const Carving& c) { return c.id == payer; });

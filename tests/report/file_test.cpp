@@ -1,5 +1,3 @@
-#include <fheres/report/file.hpp>
-
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
@@ -7,6 +5,8 @@
 
 #include <doctest/doctest.h>
 #include <unistd.h>
+
+#include <fheres/report/file.hpp>
 
 namespace {
 

@@ -1,6 +1,6 @@
-#include <fheres/report/table.hpp>
-
 #include <doctest/doctest.h>
+
+#include <fheres/report/table.hpp>
 
 using fheres::report::Table;
 

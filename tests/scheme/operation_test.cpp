@@ -70,7 +70,8 @@ TEST_CASE("going down a level keeps a canonical scale canonical and any other as
   CHECK(other.result.scale == product.scale);
   CHECK(other.workspace == 0);
   ValueType late = run(Operation::multiply_plain, {ciphertext(6), plaintext(6)}).result;
-  CHECK(refusal(Operation::mod_switch, {late}).find("does not fit the 60 bits of level 7") != std::string::npos);
+  CHECK(refusal(Operation::mod_switch, {late}).find("does not fit the 60 bits of level 7") !=
+        std::string::npos);
   CHECK(refusal(Operation::mod_switch, {ciphertext(7)}).find("no level is left") != std::string::npos);
 }
 

@@ -120,6 +120,8 @@ class State {
   /// A must-preserve value that has a handle and no bytes yet: what a plan produces. Until it is adopted it is nowhere
   /// and nothing can bring it.
   HandleId announce(const ValueSpec& spec);
+  /// Nothing when the handle is good and its value has no bytes yet.
+  std::optional<Refusal> check_announced(HandleId value) const;
   /// Gives an announced value its bytes, paid for by the reservation as above. Once.
   std::optional<Refusal> adopt(HandleId announced, Location at, Bytes actual_bytes, ReservationId from);
   /// The specification must say reconstructible, and the location must be present: std::invalid_argument.
