@@ -61,6 +61,15 @@ void check_pipeline(Rig& rig, int limbs, int kind) {
   CHECK(out.same());
   CHECK(tile.same());
   CHECK(c.values.same());
+
+  // The same in one step, for all primes together: the special limbs' products have a place of their own.
+  TwinPoly special(rig, 0, rig.k(), 2), rest(rig, rig.k(), limbs, 2, 2);
+  rig.cpu->copy(out.host.limb_range(0, rig.k()), special.host, {});
+  rig.cpu->copy(out.host.limb_range(rig.k(), limbs), rest.host, {});
+  rig.cuda->switch_whole(on_diagonal(rig, tile.device, limbs), c.device, key.device.data, key_digits,
+                         tile.device, special.device, rest.device, rig.stream);
+  CHECK(special.same());
+  CHECK(rest.same());
 }
 
 }  // namespace

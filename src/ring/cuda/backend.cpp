@@ -44,6 +44,10 @@ class CudaBackend final : public Backend {
   void mod_up(ConstDigits digits, View out, const Stream& stream) const override;
   void key_product(ConstView extended, const Source& source, const std::uint64_t* key, int key_digits,
                    View out, const Stream& stream) const override;
+  void switch_group(ConstDigits digits, const Source& source, const std::uint64_t* key, int key_digits,
+                    View tile, View out, const Stream& stream) const override;
+  void switch_whole(ConstDigits digits, const Source& source, const std::uint64_t* key, int key_digits,
+                    View tile, View special, View out, const Stream& stream) const override;
   void begin_mod_down(View special, const Stream& stream) const override;
   void mod_down(ConstView special, View values, ConstView addend, Automorphism automorphism, View tile,
                 const Stream& stream) const override;
@@ -167,7 +171,25 @@ void CudaBackend::mod_up(ConstDigits digits, View out, const Stream& stream) con
 void CudaBackend::key_product(ConstView extended, const Source& source, const std::uint64_t* key,
                               int key_digits, View out, const Stream& stream) const {
   shapes::key_product(basis(), extended, source, key, key_digits, out);
-  cuda::key_product(tables(), extended, source, key, key_digits, out, Queue(*this, stream));
+  cuda::key_product(tables(), extended, source, key, key_digits, {cuda::array(out), {}, out.limbs},
+                    Queue(*this, stream));
+}
+
+void CudaBackend::switch_group(ConstDigits digits, const Source& source, const std::uint64_t* key,
+                               int key_digits, View tile, View out, const Stream& stream) const {
+  shapes::mod_up(basis(), digits, tile);
+  shapes::key_product(basis(), tile, source, key, key_digits, out);
+  cuda::switch_group(tables(), digits, source, key, key_digits, tile, {cuda::array(out), {}, out.limbs},
+                     Queue(*this, stream));
+}
+
+void CudaBackend::switch_whole(ConstDigits digits, const Source& source, const std::uint64_t* key,
+                               int key_digits, View tile, View special, View out,
+                               const Stream& stream) const {
+  shapes::mod_up(basis(), digits, tile);
+  shapes::switch_whole(basis(), tile, special, out);
+  cuda::switch_group(tables(), digits, source, key, key_digits, tile,
+                     {cuda::array(special), cuda::array(out), special.limbs}, Queue(*this, stream));
 }
 
 void CudaBackend::begin_mod_down(View special, const Stream& stream) const {

@@ -1,40 +1,9 @@
-#include "ring/cuda/gather.hpp"
 #include "ring/cuda/operations.hpp"
 #include "ring/cuda/pass.cuh"
+#include "ring/cuda/source.cuh"
 
 namespace fheres::ring::cuda {
 namespace {
-
-/// Source as kernels read it: exponent 1 without an automorphism, factor.data null without a factor.
-struct SourceArray {
-  ConstArray values;
-  ConstArray factor;
-  unsigned exponent = 1;
-};
-
-SourceArray source_array(const Source& source) {
-  return {array(source.values), array(source.factor), source.automorphism.exponent};
-}
-
-/// One limb of a source: residue at a position of the ntt domain, canonical.
-struct SourceLimb {
-  const u64* values;
-  const u64* factor;  // or null
-  unsigned exponent;
-  int log_n;
-  scheme::Modulus prime;
-
-  __device__ __forceinline__ u64 operator()(unsigned position) const {
-    if (factor != nullptr) return mul_barrett(values[position], factor[position], prime);
-    return values[exponent == 1 ? position : gather_source(position, exponent, log_n)];
-  }
-};
-
-__device__ __forceinline__ SourceLimb source_limb(const SourceArray& source, const Tables& tables, int prime,
-                                                  int limb) {
-  return {source.values.at(limb, 0), source.factor.data == nullptr ? nullptr : source.factor.at(limb, 0),
-          source.exponent, tables.log_n, tables.primes[prime]};
-}
 
 struct FromSource {
   SourceArray source;
@@ -98,57 +67,6 @@ struct FromDigits {
   }
 };
 
-constexpr int kProductThreads = 128;  // each sums two neighbouring coefficients
-
-/// out(t, c)[n] = sum over j < digits of x_j[n] key(t, c, j)[n] mod t, c = 0, 1, where x_j is extended(t, j), or the
-/// source where t is a limb of digit j. All canonical, ntt domain. Sums of fewer than 64 products below 2^122 are
-/// exact. `out` may be part of nothing that is read.
-__global__ void __launch_bounds__(kProductThreads)
-    key_product_kernel(const Tables tables, const ConstArray extended, const SourceArray source,
-                       const u64* __restrict__ key, const int key_digits, const int digits,
-                       const int first_prime, const Array out) {
-  const int limb = static_cast<int>(blockIdx.y);
-  const int prime = first_prime + limb;
-  const int own = prime - tables.special_limbs;
-  const int diagonal = own >= 0 ? own / tables.digit_limbs : digits;
-  const unsigned position = 2 * (blockIdx.x * kProductThreads + threadIdx.x);
-  const std::size_t n = std::size_t{1} << tables.log_n;
-  const u64* const key0 = key + static_cast<std::size_t>(prime) * 2 * key_digits * n + position;
-  const u64* const key1 = key0 + static_cast<std::size_t>(key_digits) * n;
-  const u64* const rows = extended.at(limb, 0) + position;
-
-  Wide sum[2][2] = {{0, 0}, {0, 0}};
-  const auto accumulate = [&](ulonglong2 x, int digit) {
-    const ulonglong2 a =
-        __ldg(reinterpret_cast<const ulonglong2*>(key0 + static_cast<std::size_t>(digit) * n));
-    const ulonglong2 b =
-        __ldg(reinterpret_cast<const ulonglong2*>(key1 + static_cast<std::size_t>(digit) * n));
-    sum[0][0] += static_cast<Wide>(x.x) * a.x;
-    sum[0][1] += static_cast<Wide>(x.y) * a.y;
-    sum[1][0] += static_cast<Wide>(x.x) * b.x;
-    sum[1][1] += static_cast<Wide>(x.y) * b.y;
-  };
-  const auto row = [&](int digit) {
-    return *reinterpret_cast<const ulonglong2*>(rows +
-                                                static_cast<std::size_t>(digit) * extended.polynomial_stride);
-  };
-#pragma unroll 4
-  for (int digit = 0; digit < min(diagonal, digits); ++digit) accumulate(row(digit), digit);
-#pragma unroll 4
-  for (int digit = diagonal + 1; digit < digits; ++digit) accumulate(row(digit), digit);
-  if (diagonal < digits) {
-    const SourceLimb at = source_limb(source, tables, prime, own);
-    accumulate(make_ulonglong2(at(position), at(position + 1)), diagonal);
-  }
-
-  const scheme::Modulus q = tables.primes[prime];
-#pragma unroll
-  for (int c = 0; c < 2; ++c) {
-    *reinterpret_cast<ulonglong2*>(out.at(limb, c) + position) =
-        make_ulonglong2(reduce_wide(sum[c][0], q), reduce_wide(sum[c][1], q));
-  }
-}
-
 }  // namespace
 
 void decompose(const Tables& tables, const Source& source, Digits out, cudaStream_t stream) {
@@ -168,20 +86,32 @@ void decompose(const Tables& tables, const Source& source, Digits out, cudaStrea
   inverse_columns(tables, job, digits, ends, stream);
 }
 
-void mod_up(const Tables& tables, ConstDigits digits, View out, cudaStream_t stream) {
-  const Job job{out.first_prime, out.limbs, out.polynomials, tables.digit_limbs, tables.special_limbs};
-  const Array to = array(out);
+static void mod_up_columns(const Tables& tables, const Job& job, ConstDigits digits, const Array& tile,
+                           cudaStream_t stream) {
   run_pass<true, true>("mod up columns", tables, job,
-                       FromDigits{array(digits, tables.digit_limbs), digits.limbs}, Lazy{to}, stream);
-  forward_rows(tables, job, to, stream);
+                       FromDigits{array(digits, tables.digit_limbs), digits.limbs}, Lazy{tile}, stream);
 }
 
-void key_product(const Tables& tables, ConstView extended, const Source& source, const u64* key,
-                 int key_digits, View out, cudaStream_t stream) {
-  const int pairs = (1 << tables.log_n) / 2;
-  launch("key product", key_product_kernel, grid_of(pairs / kProductThreads, out.limbs), kProductThreads,
-         stream, tables, array(extended), source_array(source), key, key_digits, extended.polynomials,
-         out.first_prime, array(out));
+static Job mod_up_job(const Tables& tables, const View& tile) {
+  return {tile.first_prime, tile.limbs, tile.polynomials, tables.digit_limbs, tables.special_limbs};
+}
+
+void mod_up(const Tables& tables, ConstDigits digits, View out, cudaStream_t stream) {
+  const Job job = mod_up_job(tables, out);
+  mod_up_columns(tables, job, digits, array(out), stream);
+  forward_rows(tables, job, array(out), stream);
+}
+
+void switch_group(const Tables& tables, ConstDigits digits, const Source& source, const u64* key,
+                  int key_digits, View tile, const Products& out, cudaStream_t stream) {
+  const Job job = mod_up_job(tables, tile);
+  mod_up_columns(tables, job, digits, array(tile), stream);
+  if (worth_fusing(tables, tile)) {
+    product_rows(tables, tile, source, key, key_digits, out, stream);
+  } else {
+    forward_rows(tables, job, array(tile), stream);
+    key_product(tables, tile, source, key, key_digits, out, stream);
+  }
 }
 
 }  // namespace fheres::ring::cuda

@@ -9,6 +9,17 @@
 // stream's.
 namespace fheres::ring::cuda {
 
+/// Where the two polynomials of a key product go: the first low_limbs limbs to `low`, the others to `high`.
+struct Products {
+  Array low;
+  Array high;
+  int low_limbs = 0;
+
+  FHERES_INLINE u64* at(int limb, int component) const {
+    return limb < low_limbs ? low.at(limb, component) : high.at(limb - low_limbs, component);
+  }
+};
+
 // pointwise.cu
 enum class Pointwise { add, subtract, negate, multiply, multiply_add, copy };
 /// out = a op b. b is read for polynomials it has; multiply and multiply_add let one polynomial of b serve all.
@@ -23,8 +34,17 @@ void automorphism(const Tables& tables, ConstView in, std::uint32_t exponent, Vi
 // key_switch.cu
 void decompose(const Tables& tables, const Source& source, Digits out, cudaStream_t stream);
 void mod_up(const Tables& tables, ConstDigits digits, View out, cudaStream_t stream);
+/// mod_up and key_product in one.
+void switch_group(const Tables& tables, ConstDigits digits, const Source& source, const u64* key,
+                  int key_digits, View tile, const Products& out, cudaStream_t stream);
+
+// key_product.cu
 void key_product(const Tables& tables, ConstView extended, const Source& source, const u64* key,
-                 int key_digits, View out, cudaStream_t stream);
+                 int key_digits, const Products& out, cudaStream_t stream);
+/// The forward row pass of `extended` and key_product in one launch.
+void product_rows(const Tables& tables, ConstView extended, const Source& source, const u64* key,
+                  int key_digits, const Products& out, cudaStream_t stream);
+bool worth_fusing(const Tables& tables, ConstView extended);
 
 // division.cu
 void begin_mod_down(const Tables& tables, View special, cudaStream_t stream);

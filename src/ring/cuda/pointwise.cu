@@ -105,9 +105,8 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 /// Signed words to residues: |x| mod q, negated where x < 0.
-__global__ void __launch_bounds__(kThreads)
-    lift_kernel(const Tables tables, const int first_prime, const std::int64_t* __restrict__ coefficients,
-                const Array out) {
+__global__ void __launch_bounds__(kThreads) lift_kernel(const Tables tables, const int first_prime,
+                                                        const std::int64_t* coefficients, const Array out) {
   const int limb = static_cast<int>(blockIdx.y);
   const unsigned position = own_position();
   const scheme::Modulus q = tables.primes[first_prime + limb];
