@@ -67,7 +67,7 @@ TEST_CASE(
     if (static_cast<Kind>(kind) == Kind::refused_close) {
       CHECK(count.refused > 0);
     } else {
-      CHECK(count.done > sequences / 20);
+      CHECK(count.done > sequences / 50);
     }
   }
 }

@@ -273,6 +273,7 @@ Forecast Rules::forecast(const Plan& plan) const {
     }
   }
   copy.run_phase(plan.enter, "enter", result);
+  copy.produce(plan, kOwnKeys, result);
   copy.run_phase(plan.exit, "exit", result);
   for (std::size_t i = 0; i < plan.reservations.size(); ++i) copy.release(kOwnKeys + i);
   for (const auto& [at, peak] : copy.peaks_) {
@@ -280,6 +281,32 @@ Forecast Rules::forecast(const Plan& plan) const {
     result.after[at] = copy.charged(at);
   }
   return result;
+}
+
+bool Rules::can_produce(const residency::Production& production, std::uint64_t reservation) const {
+  if (!handle_is_good(production.value.serial) || !values_[production.value.serial].announced) return false;
+  const auto room = reservations_.find(reservation);
+  return room != reservations_.end() && room->second.at == production.at &&
+         room->second.available() >= values_[production.value.serial].spec.storage_bytes;
+}
+
+// R38, R39: what the body makes turns reserved bytes into used ones, and then exit may act on it.
+void Rules::produce(const Plan& plan, std::uint64_t first_key, Forecast& into) {
+  for (std::size_t i = 0; i < plan.produce.size() && into.feasible; ++i) {
+    const residency::Production& production = plan.produce[i];
+    if (!can_produce(production, first_key + production.reservation)) {
+      into.feasible = false;
+      into.where = "produce " + std::to_string(i);
+      return;
+    }
+    RuleValue& value = values_[production.value.serial];
+    reservations_.at(first_key + production.reservation).left -= value.spec.storage_bytes;
+    RuleCopy copy;
+    copy.actual = value.spec.logical_bytes;
+    value.copies.emplace(production.at, std::move(copy));
+    value.announced = false;
+    note(production.at, 0, 0);
+  }
 }
 
 Forecast Rules::forecast(const std::vector<Action>& actions) const {
@@ -310,22 +337,34 @@ void Rules::adopt_foreign(const ValueSpec& spec, Location at, Bytes actual,
   note(at, 0, 0);
 }
 
-void Rules::adopt_block(const ValueSpec& spec, std::uint64_t block) {
+void Rules::install_block(RuleValue& value, std::uint64_t block) {
   const RuleBlock taken = blocks_.at(block);
   blocks_.erase(block);
   RuleReservation& reservation = reservations_.at(taken.reservation);
-  reservation.left -= rounded(taken.bytes);
+  // A block's own charge grows to the value's; what comes out of a reservation was paid there.
+  reservation.left -= std::min(reservation.left, value.spec.storage_bytes);
   reservation.carved -= rounded(taken.bytes);
-  RuleValue value;
-  value.spec = spec;
-  value.spec.recoverability = residency::Recoverability::must_preserve;
   RuleCopy copy;
   copy.actual = taken.bytes;
   copy.offset = taken.offset;
   value.copies.emplace(taken.at, std::move(copy));
-  values_.push_back(std::move(value));
+  value.announced = false;
   if (!reservation.open && reservation.left == 0) reservations_.erase(taken.reservation);
   note(taken.at, 0, 0);
+}
+void Rules::adopt_block(const ValueSpec& spec, std::uint64_t block) {
+  announce(spec);
+  install_block(values_.back(), block);
+}
+void Rules::announce(const ValueSpec& spec) {
+  RuleValue value;
+  value.spec = spec;
+  value.spec.recoverability = residency::Recoverability::must_preserve;
+  value.announced = true;
+  values_.push_back(std::move(value));
+}
+void Rules::adopt_announced(std::uint64_t serial, std::uint64_t block) {
+  install_block(values_[serial], block);
 }
 
 void Rules::register_source(const ValueSpec& spec, Location source) {

@@ -51,6 +51,7 @@ struct RuleValue {
   std::map<Location, RuleCopy> copies;
   std::optional<Location> source;
   bool discarded = false;
+  bool announced = false;  // no bytes yet
 };
 
 struct RuleReservation {
@@ -120,6 +121,10 @@ class Rules {
   void adopt_foreign(const ValueSpec& spec, Location at, Bytes actual,
                      std::optional<std::uint64_t> reservation);
   void adopt_block(const ValueSpec& spec, std::uint64_t block);
+  void announce(const ValueSpec& spec);
+  void adopt_announced(std::uint64_t serial, std::uint64_t block);
+  /// Whether the production can be paid by this reservation.
+  bool can_produce(const residency::Production& production, std::uint64_t reservation) const;
   void register_source(const ValueSpec& spec, Location source);
 
   // Tokens.
@@ -147,6 +152,8 @@ class Rules {
   void judge_install(Expectation& expected, const RuleValue& value, Location at, std::optional<Location> from,
                      bool is_move) const;
   Expectation judge_move(const RuleValue& value, const residency::Move& move) const;
+  void install_block(RuleValue& value, std::uint64_t block);
+  void produce(const Plan& plan, std::uint64_t first_key, Forecast& into);
   void run_phase(const std::vector<Action>& actions, const std::string& phase, Forecast& into);
 
   residency::ManagerId manager_;

@@ -35,6 +35,7 @@ constexpr Weight kWeights[] = {
     {Kind::close_scope, 4},
     {Kind::abandon_scope, 1},
     {Kind::run_scope, 4},
+    {Kind::announce, 4},
     {Kind::clear_trace, 1},
     {Kind::refused_close, 1},
     {Kind::step, 12},

@@ -32,6 +32,7 @@ const char* name(Kind kind) {
                                                  "close_scope",
                                                  "abandon_scope",
                                                  "run_scope",
+                                                 "announce",
                                                  "clear_trace",
                                                  "refused_close",
                                                  "step"};
@@ -215,6 +216,8 @@ void World::dispatch(Kind kind, Random& random) {
       return abandon_scope(random);
     case Kind::run_scope:
       return run_scope(random);
+    case Kind::announce:
+      return announce(random);
     case Kind::clear_trace:
       manager_->clear_trace();
       completed_ = 0;

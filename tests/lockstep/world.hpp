@@ -47,11 +47,12 @@ enum class Kind {
   close_scope,
   abandon_scope,
   run_scope,
+  announce,
   clear_trace,
   refused_close,
   step,
 };
-inline constexpr std::size_t kKinds = 28;
+inline constexpr std::size_t kKinds = 29;
 const char* name(Kind kind);
 /// `move v3 cuda:0 from pinned-host`.
 std::string text_of(const Action& action);
@@ -161,6 +162,7 @@ class World {
   void adopt(Random& random);
   void adopt_from_reservation(Random& random);
   void register_source(Random& random);
+  void announce(Random& random);
   void transition(Random& random, Kind kind);
   void load_values_badly(Random& random);
   residency::Loaded load(SourceState& state, residency::LoadContext& context);
@@ -191,6 +193,8 @@ class World {
   void carve(Random& random);
   void adopt_block(Random& random);
   void free_block(Random& random);
+  void produce(residency::Scope& scope, const Plan& plan);
+  std::optional<std::uint64_t> draw_announced(Random& random) const;
   void release_in_rules(std::uint64_t key);
   void free_in_rules(std::uint64_t key);
   void finish_tickets();
@@ -259,6 +263,13 @@ class World {
   std::list<LiveScope> scopes_;
   std::map<std::uint64_t, Ticket> tickets_;
   std::shared_ptr<std::vector<std::string>> late_readers_ = std::make_shared<std::vector<std::string>>();
+
+  struct Produced {
+    std::uint64_t serial;
+    std::size_t reservation;
+    Bytes bytes;
+  };
+  std::vector<Produced> produced_;  // by the body that runs
 
   std::uint64_t next_key_ = 1;
   std::uint64_t next_content_ = 1;

@@ -26,6 +26,16 @@ std::optional<std::uint64_t> World::draw_serial(Random& random) const {
   return pick(random, live);
 }
 
+std::optional<std::uint64_t> World::draw_announced(Random& random) const {
+  std::vector<std::uint64_t> announced;
+  for (std::uint64_t serial = 0; serial < rules_->values().size(); ++serial) {
+    const RuleValue& value = rules_->values()[serial];
+    if (value.announced && !value.discarded) announced.push_back(serial);
+  }
+  if (announced.empty()) return std::nullopt;
+  return pick(random, announced);
+}
+
 residency::HandleId World::draw_handle(Random& random) const {
   const residency::ManagerId manager = manager_->manager_id();
   const std::optional<std::uint64_t> live = draw_serial(random);
@@ -90,6 +100,18 @@ Plan World::draw_plan(Random& random) const {
     plan.reservations.push_back(spec);
   }
   plan.enter = draw_actions(random, 3, state, sensible);
+  if (const std::optional<std::uint64_t> announced = draw_announced(random);
+      announced && rules_->values()[*announced].spec.logical_bytes != 0 && !plan.reservations.empty() &&
+      random.chance(2)) {
+    const std::size_t which = random.below(plan.reservations.size());
+    const residency::Production production{{rules_manager_, *announced}, plan.reservations[which].at, which};
+    // Keys of the same order as the loop above gave, for those that were kept.
+    std::vector<std::uint64_t> keys;
+    for (const auto& [key, reservation] : state.reservations()) {
+      if (key >= (std::uint64_t{1} << 41)) keys.insert(keys.begin(), key);
+    }
+    if (!sensible || state.can_produce(production, keys[which])) plan.produce.push_back(production);
+  }
   plan.exit = draw_actions(random, 2, state, sensible);
   return plan;
 }

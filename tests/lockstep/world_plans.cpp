@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "lockstep/pattern.hpp"
 #include "lockstep/world.hpp"
 
 namespace fheres::lockstep {
@@ -31,6 +32,8 @@ std::string plan_text(const Plan& plan) {
   for (const auto& spec : plan.reservations)
     text += fmt::format(" reserve[{} {}]", spec.at.name(), spec.bytes);
   add("enter", plan.enter);
+  for (const auto& made : plan.produce)
+    text += fmt::format(" produce[v{} {}]", made.value.serial, made.at.name());
   add("exit", plan.exit);
   return text;
 }
@@ -303,11 +306,30 @@ void World::abandon_scope(Random& random) {
   count(kind_, {});
 }
 
+/// What a body does with its plan's productions, as far as the addresses allow.
+void World::produce(residency::Scope& scope, const Plan& plan) {
+  produced_.clear();
+  for (const residency::Production& production : plan.produce) {
+    const ValueSpec& spec = rules_->values()[production.value.serial].spec;
+    residency::Reservation& room =
+        scope.reservation(plan.reservations[production.reservation].label, production.at);
+    try {
+      residency::Allocation block = room.allocate(spec.logical_bytes);
+      fill_pattern(block.data(), block.bytes(), contents_[production.value.serial]);
+      manager_->adopt(std::move(block), production.at, production.value);
+    } catch (const memory::AllocationError&) {
+      return;
+    }
+    produced_.push_back({production.value.serial, production.reservation, spec.logical_bytes});
+  }
+}
+
 void World::run_scope(Random& random) {  // R43
   const Plan plan = draw_plan(random);
   const bool body_fails = random.chance(3);
   doing_ = plan_text(plan) + (body_fails ? " with a failing body" : "");
   const Forecast forecast = rules_->forecast(plan);
+  produced_.clear();
   residency::Scope scope = manager_->scope(plan);
   bool entered = false;
   const Outcome outcome = attempt([&] {
@@ -319,6 +341,7 @@ void World::run_scope(Random& random) {  // R43
                "a plan's reservation has another size");
       }
       if (body_fails) throw BodyFailed();
+      produce(open, plan);
     });
   });
   version_may_grow_ = true;
@@ -338,13 +361,24 @@ void World::run_scope(Random& random) {  // R43
   count(kind_, {});
   LiveScope live{std::move(scope), plan, {}};
   expect(follow_entry(plan, live.scope.report(), {}, live.keys), "entry");
+  for (const Produced& made : produced_) {
+    const std::uint64_t block = next_key_++;
+    rules_->carve(block, live.keys[made.reservation], made.bytes);
+    rules_->adopt_announced(made.serial, block);
+    const residency::ReservationId room = shadow_reservations_.at(live.keys[made.reservation]);
+    expect(!shadow_->adopt({rules_manager_, made.serial}, plan.reservations[made.reservation].at, made.bytes,
+                           room),
+           "state refuses what a body produced");
+  }
+  const bool as_planned = produced_.size() == plan.produce.size();
   Outcome exit = outcome;
   if (body_fails) {
     expect(outcome.text == BodyFailed().what(), "the body's failure is not the primary one: " + outcome.text);
     exit = live.scope.exit_error() ? outcome_of(live.scope.exit_error()) : Outcome();
   }
   expect(exit.ok() || failure_of(exit) || fault_hit(), "exit failed with " + exit.text);
-  if (live.scope.explanation() && exit.ok()) check_peaks(*live.scope.explanation(), live.scope.report());
+  if (live.scope.explanation() && exit.ok() && as_planned)
+    check_peaks(*live.scope.explanation(), live.scope.report());
   if (live.scope.explanation())
     expect(live.scope.explanation()->feasible, "entered with an infeasible explanation");
   end_scope(live, exit);

@@ -349,7 +349,23 @@ void World::adopt_block(Random& random) {
   spec.logical_bytes = random.below(block.bytes + 1);
   Location at = block.at;
   std::set<std::string> refusals;
-  if (random.chance(12)) {
+  const std::optional<std::uint64_t> announced =
+      random.chance(2) ? draw_announced(random) : std::optional<std::uint64_t>();
+  if (announced) {
+    spec = rules_->values()[*announced].spec;
+    if (block.bytes < spec.logical_bytes || block.bytes > spec.storage_bytes) {
+      refusals.insert({kArgument, kMaterialization, kBudget});
+    }
+    const RuleReservation& paying = rules_->reservations().at(block.reservation);
+    const Bytes own = round_up_to_granule(block.bytes);
+    if (paying.open) {
+      if (paying.available() + own < spec.storage_bytes) refusals.insert(kBudget);
+    } else if (spec.storage_bytes > own) {
+      if (paying.label != "unadopted") return;  // its reservation is gone, and nothing says who pays the rest
+      if (!rules_->admits(at, spec.storage_bytes - own)) refusals.insert(kBudget);
+    }
+    if (!refusals.empty() && random.chance(2)) return;
+  } else if (random.chance(12)) {
     at = places_[random.below(places_.size())];
     if (at != block.at) refusals.insert({kArgument, kMaterialization, kOwnership, kBudget});
   } else if (random.chance(12)) {
@@ -366,21 +382,35 @@ void World::adopt_block(Random& random) {
   doing_ = fmt::format("v{} of {} B in {} B at {} as {}", contents_.size(), spec.storage_bytes, block.bytes,
                        block.at.name(), at.name());
   residency::HandleId handle;
-  const Outcome outcome = attempt([&] { handle = manager_->adopt(std::move(live->block), at, spec); });
+  const Outcome outcome = attempt([&] {
+    if (announced) {
+      manager_->adopt(std::move(live->block), at, residency::HandleId{rules_manager_, *announced});
+    } else {
+      handle = manager_->adopt(std::move(live->block), at, spec);
+    }
+  });
   if (!settle(outcome, refusals, {})) {
     expect(static_cast<bool>(live->block), "a failed adopt took the block");
     return;
   }
-  rules_->adopt_block(spec, live->key);
   const residency::ReservationId paying = shadow_reservations_.at(block.reservation);
-  expect(std::holds_alternative<residency::HandleId>(shadow_->adopt(spec, at, block.bytes, paying)),
-         "state refuses to adopt a block");
+  if (announced) {
+    if (spec.storage_bytes > shadow_->reservation(paying)->spec.bytes)
+      shadow_->resize(paying, spec.storage_bytes);
+    rules_->adopt_announced(*announced, live->key);
+    contents_[*announced] = content;
+    expect(!shadow_->adopt({rules_manager_, *announced}, at, block.bytes, paying), "state refuses to adopt");
+  } else {
+    rules_->adopt_block(spec, live->key);
+    expect(std::holds_alternative<residency::HandleId>(shadow_->adopt(spec, at, block.bytes, paying)),
+           "state refuses to adopt a block");
+  }
   if (rules_->reservations().count(block.reservation) == 0) {
     shadow_->release(paying);
     shadow_reservations_.erase(block.reservation);
   }
   blocks_.erase(live);
-  new_value(content, handle);
+  if (!announced) new_value(content, handle);
 }
 
 void World::free_block(Random& random) {

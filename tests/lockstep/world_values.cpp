@@ -134,6 +134,18 @@ void World::register_source(Random& random) {  // R5
   new_value(state->content, handle);
 }
 
+void World::announce(Random& random) {
+  const ValueSpec spec = draw_spec(random);
+  doing_ = fmt::format("v{} of {} B", contents_.size(), spec.storage_bytes);
+  residency::HandleId handle;
+  const Outcome outcome = attempt([&] { handle = manager_->announce(spec); });
+  if (!settle(outcome, {}, {})) return;
+  rules_->announce(spec);
+  shadow_->announce(spec);
+  new_value(next_content_++, handle);
+  version_may_grow_ = true;
+}
+
 void World::load_values_badly(Random& random) {
   for (auto& [serial, source] : sources_) {
     source->called = false;
