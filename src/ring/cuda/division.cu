@@ -58,7 +58,7 @@ struct FromSpecial {
   }
 };
 
-/// values = (values - z) / P + addend(X^exponent), canonical, in place. z in [0, 4q). The addend has
+/// values = (values - z) / P + addend(X^exponent), canonical, in place. The addend has
 /// addend_polynomials, maybe none.
 struct IntoQuotient {
   Array values;
@@ -77,7 +77,7 @@ struct IntoQuotient {
       u64 x[kHeld];
       read_words<kPairs>(values, x, position);
 #pragma unroll
-      for (int h = 0; h < kHeld; ++h) x[h] = mul_shoup(x[h] + 4 * q - z[h], inverse, q);
+      for (int h = 0; h < kHeld; ++h) x[h] = mul_shoup(x[h] + q - z[h], inverse, q);
       if (addend != nullptr) {
 #pragma unroll
         for (int h = 0; h < kHeld; ++h) {
@@ -118,7 +118,7 @@ struct FromLast {
   }
 };
 
-/// out = (in multiplier - z) / q_last, canonical. z in [0, 4q) stands in `out`.
+/// out = (in multiplier - z) / q_last, canonical. z stands in `out`.
 struct IntoRescaled {
   ConstArray in;
   Array out;
@@ -139,7 +139,7 @@ struct IntoRescaled {
         for (int h = 0; h < kHeld; ++h) x[h] = mul_barrett(x[h], multiplier, prime);
       }
 #pragma unroll
-      for (int h = 0; h < kHeld; ++h) x[h] = mul_shoup(x[h] + 4 * prime.value - z[h], inverse, prime.value);
+      for (int h = 0; h < kHeld; ++h) x[h] = mul_shoup(x[h] + prime.value - z[h], inverse, prime.value);
       write_words<kPairs>(out, x, position);
     }
   };
@@ -166,7 +166,7 @@ void mod_down(const Tables& tables, ConstView special, View values, ConstView ad
               View tile, cudaStream_t stream) {
   const Job job{values.first_prime, values.limbs, values.polynomials, 0, 0};
   const Array middle = array(tile);
-  run_pass<true, true>("mod down columns", tables, job, FromSpecial{array(special)}, Lazy{middle}, stream);
+  run_pass<true, true>("mod down columns", tables, job, FromSpecial{array(special)}, Stored{middle}, stream);
   const IntoQuotient into{array(values), array(addend), addend.data == nullptr ? 0 : addend.polynomials,
                           exponent};
   run_pass<false, true>("mod down rows", tables, job, Plain{read_only(middle)}, into, stream);
@@ -183,7 +183,7 @@ void rescale(const Tables& tables, ConstView in, u64 multiplier, const Affine& e
 
   const Job kept{out.first_prime, out.limbs, out.polynomials, 0, 0};
   const Array middle = array(out);
-  run_pass<true, true>("rescale columns", tables, kept, FromLast{read_only(y), half}, Lazy{middle}, stream);
+  run_pass<true, true>("rescale columns", tables, kept, FromLast{read_only(y), half}, Stored{middle}, stream);
   const std::size_t dropped_limb = static_cast<std::size_t>(last.first_prime - tables.special_limbs);
   const IntoRescaled into{array(in), middle, tables.last_inverse + dropped_limb * tables.q_limbs, multiplier};
   run_pass<false, true>("rescale rows", tables, kept, Plain{read_only(middle)}, into, stream);

@@ -75,18 +75,17 @@ __global__ void __launch_bounds__(kProductThreads)
   }
 }
 
-/// Keeps the last round's points where they are, in registers, made canonical.
+/// Keeps the last round's points where they are, in registers.
 struct Keep {
   u64 (&kept)[kHeld];
-  u64 q;
   template <bool kPairs>
   __device__ __forceinline__ void drain(const u64 (&x)[kHeld], const unsigned (&)[kHeld]) const {
 #pragma unroll
-    for (int h = 0; h < kHeld; ++h) kept[h] = canonical(x[h], q);
+    for (int h = 0; h < kHeld; ++h) kept[h] = x[h];
   }
 };
 
-/// The forward row pass of every digit and the product in one: `extended` is what the column pass left, [0, 4q), and
+/// The forward row pass of every digit and the product in one: `extended` is what the column pass left, and
 /// its transform is never written. One block has the same rows of all digits of one limb, one digit after the other.
 template <int kLog>
 __global__ void __launch_bounds__((Tile<kLog, false>::kThreads))
@@ -118,6 +117,7 @@ __global__ void __launch_bounds__((Tile<kLog, false>::kThreads))
   Wide sum[2][kHeld];
 #pragma unroll
   for (int h = 0; h < kHeld; ++h) sum[0][h] = sum[1][h] = 0;
+#pragma unroll 1
   for (int digit = 0; digit < digits; ++digit) {
     // On their way from memory during the transform.
 #pragma unroll
@@ -131,8 +131,8 @@ __global__ void __launch_bounds__((Tile<kLog, false>::kThreads))
 #pragma unroll
       for (int h = 0; h < kHeld; ++h) x[h] = at(position[h]);
     } else {
-      run_round<kLog, false, true, 0>(Plain::Reader{extended.at(limb, digit)}, Keep{x, q.value},
-                                      shared[digit & 1], roots, q.value, other_log);
+      run_rounds<kLog, false, true>(Plain::Reader{extended.at(limb, digit)}, Keep{x}, shared[digit & 1],
+                                    roots, q.value, other_log);
     }
 #pragma unroll
     for (int h = 0; h < kHeld; h += 2) {

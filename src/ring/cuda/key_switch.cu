@@ -67,6 +67,15 @@ struct FromDigits {
   }
 };
 
+/// The conversion and the first pass of the transform. Gives the job of what is left.
+Job convert_digits(const Tables& tables, ConstDigits digits, const View& tile, cudaStream_t stream) {
+  const Job job{tile.first_prime, tile.limbs, tile.polynomials, tables.digit_limbs, tables.special_limbs};
+  run_pass<true, true>("mod up columns", tables, job,
+                       FromDigits{array(digits, tables.digit_limbs), digits.limbs}, Stored{array(tile)},
+                       stream);
+  return job;
+}
+
 }  // namespace
 
 void decompose(const Tables& tables, const Source& source, Digits out, cudaStream_t stream) {
@@ -75,7 +84,7 @@ void decompose(const Tables& tables, const Source& source, Digits out, cudaStrea
   const int full_digits = limbs / a;
   const Job job{tables.special_limbs, limbs, 1, 0, 0};
   const Array digits = array(out, a);
-  run_pass<false, false>("decompose rows", tables, job, FromSource{source_array(source)}, Lazy{digits},
+  run_pass<false, false>("decompose rows", tables, job, FromSource{source_array(source)}, Stored{digits},
                          stream);
   Ends ends;
   ends.whole = tables.end_up + static_cast<std::size_t>(a - 1) * tables.q_limbs;
@@ -86,26 +95,13 @@ void decompose(const Tables& tables, const Source& source, Digits out, cudaStrea
   inverse_columns(tables, job, digits, ends, stream);
 }
 
-static void mod_up_columns(const Tables& tables, const Job& job, ConstDigits digits, const Array& tile,
-                           cudaStream_t stream) {
-  run_pass<true, true>("mod up columns", tables, job,
-                       FromDigits{array(digits, tables.digit_limbs), digits.limbs}, Lazy{tile}, stream);
-}
-
-static Job mod_up_job(const Tables& tables, const View& tile) {
-  return {tile.first_prime, tile.limbs, tile.polynomials, tables.digit_limbs, tables.special_limbs};
-}
-
 void mod_up(const Tables& tables, ConstDigits digits, View out, cudaStream_t stream) {
-  const Job job = mod_up_job(tables, out);
-  mod_up_columns(tables, job, digits, array(out), stream);
-  forward_rows(tables, job, array(out), stream);
+  forward_rows(tables, convert_digits(tables, digits, out, stream), array(out), stream);
 }
 
 void switch_group(const Tables& tables, ConstDigits digits, const Source& source, const u64* key,
                   int key_digits, View tile, const Products& out, cudaStream_t stream) {
-  const Job job = mod_up_job(tables, tile);
-  mod_up_columns(tables, job, digits, array(tile), stream);
+  const Job job = convert_digits(tables, digits, tile, stream);
   if (worth_fusing(tables, tile)) {
     product_rows(tables, tile, source, key, key_digits, out, stream);
   } else {

@@ -1,16 +1,6 @@
 #pragma once
 
-#include <cstdint>
-
-#include <fheres/ring/modarith.hpp>
-
-#ifdef __CUDACC__
-#define FHERES_INLINE __host__ __device__ __forceinline__
-#define FHERES_UNROLL _Pragma("unroll")
-#else
-#define FHERES_INLINE inline
-#define FHERES_UNROLL
-#endif
+#include "ring/cuda/field.hpp"
 
 // One pass of a negacyclic transform: 2^kLog points, in rounds of up to three stages. A thread holds eight points in
 // registers during a round; between rounds the points change hands in shared memory. This file is index arithmetic
@@ -21,8 +11,6 @@
 // points 2^(kLog - t - 1) apart; its twiddle for the points whose top t bits are h is table[(base << t) + h]. That is
 // the table psi^bitreverse(i) of a transform from natural to bit-reversed order (Longa and Naehrig 2016).
 namespace fheres::ring::cuda {
-
-using u64 = std::uint64_t;
 
 inline constexpr int kHeld = 8;  // points a thread holds
 
@@ -55,34 +43,10 @@ struct Held {
   }
 };
 
-/// A table entry in one 16-byte access; device tables are aligned for it.
-FHERES_INLINE Shoup read_factor(const Shoup* table, u64 index) {
-#ifdef __CUDA_ARCH__
-  const ulonglong2 pair = __ldg(reinterpret_cast<const ulonglong2*>(table) + index);
-  return {pair.x, pair.y};
-#else
-  return table[index];
-#endif
-}
-
-/// x, y in [0, 4q) -> x + w y, x - w y in [0, 4q).
-FHERES_INLINE void forward_butterfly(u64& x, u64& y, Shoup w, u64 q) {
-  const u64 u = reduce_once(x, 2 * q);
-  const u64 v = mul_lazy(y, w, q);
-  x = u + v;
-  y = u + 2 * q - v;
-}
-
-/// x, y in [0, 2q) -> x + y, w (x - y) in [0, 2q).
-FHERES_INLINE void inverse_butterfly(u64& x, u64& y, Shoup w, u64 q) {
-  const u64 difference = x + 2 * q - y;
-  x = reduce_once(x + y, 2 * q);
-  y = mul_lazy(difference, w, q);
-}
-
-/// The round's stages, first to last, on the points x[k << kDepth | e]. In and out in [0, 4q).
-template <int kLog, int kStart, int kDepth>
-FHERES_INLINE void forward_round(u64 (&x)[kHeld], int lane, u64 base, const Shoup* table, u64 q) {
+/// The round's stages, first to last, on the points x[k << kDepth | e].
+template <int kLog, int kStart, int kDepth, class Field>
+FHERES_INLINE void forward_round(typename Field::Number (&x)[kHeld], int lane, u64 base, const Shoup* table,
+                                 const Field& field) {
   using Map = Held<kLog, kStart, kDepth>;
   FHERES_UNROLL
   for (int k = 0; k < Map::kGroups; ++k) {
@@ -93,20 +57,21 @@ FHERES_INLINE void forward_round(u64 (&x)[kHeld], int lane, u64 base, const Shou
       const int half = 1 << (kDepth - j - 1);
       FHERES_UNROLL
       for (int h = 0; h < (1 << j); ++h) {
-        const Shoup w = read_factor(table, first + h);
+        const typename Field::Root w = Field::root(read_factor(table, first + h));
         FHERES_UNROLL
         for (int i = 0; i < half; ++i) {
           const int at = (k << kDepth) + 2 * half * h + i;
-          forward_butterfly(x[at], x[at + half], w, q);
+          field.forward(x[at], x[at + half], w);
         }
       }
     }
   }
 }
 
-/// The round's stages, last to first. In and out in [0, 2q).
-template <int kLog, int kStart, int kDepth>
-FHERES_INLINE void inverse_round(u64 (&x)[kHeld], int lane, u64 base, const Shoup* table, u64 q) {
+/// The round's stages, last to first; then sums are brought back into the field's range.
+template <int kLog, int kStart, int kDepth, class Field>
+FHERES_INLINE void inverse_round(typename Field::Number (&x)[kHeld], int lane, u64 base, const Shoup* table,
+                                 const Field& field) {
   using Map = Held<kLog, kStart, kDepth>;
   FHERES_UNROLL
   for (int k = 0; k < Map::kGroups; ++k) {
@@ -117,13 +82,18 @@ FHERES_INLINE void inverse_round(u64 (&x)[kHeld], int lane, u64 base, const Shou
       const int half = 1 << (kDepth - j - 1);
       FHERES_UNROLL
       for (int h = 0; h < (1 << j); ++h) {
-        const Shoup w = read_factor(table, first + h);
+        const typename Field::Root w = Field::root(read_factor(table, first + h));
         FHERES_UNROLL
         for (int i = 0; i < half; ++i) {
           const int at = (k << kDepth) + 2 * half * h + i;
-          inverse_butterfly(x[at], x[at + half], w, q);
+          field.inverse(x[at], x[at + half], w);
         }
       }
+    }
+    FHERES_UNROLL
+    for (int e = 0; e < (1 << kDepth) / 2; ++e) {  // the others are products
+      const int at = (k << kDepth) + e;
+      x[at] = field.settle(x[at]);
     }
   }
 }

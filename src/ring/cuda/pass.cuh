@@ -45,7 +45,7 @@ __device__ __forceinline__ void write_words(u64* to, const u64 (&x)[kHeld],
   }
 }
 
-/// Reads what is there: canonical residues, or what the other pass left.
+/// Reads what is there: residues, or what the first pass left.
 struct Plain {
   ConstArray from;
   struct Reader {
@@ -60,8 +60,8 @@ struct Plain {
   }
 };
 
-/// Writes what a first pass leaves: [0, 4q) of a forward, [0, 2q) of an inverse transform.
-struct Lazy {
+/// Writes what is to be written: what a first pass leaves, or canonical residues.
+struct Stored {
   Array to;
   struct Writer {
     u64* to;
@@ -75,18 +75,20 @@ struct Lazy {
   }
 };
 
-/// [0, 4q) to [0, q).
-__device__ __forceinline__ u64 canonical(u64 x, u64 q) { return reduce_once(reduce_once(x, 2 * q), q); }
+/// What a reader gives the first pass, and a writer gets from the second, are residues; between the passes lie numbers.
+template <bool kColumns, bool kForward>
+inline constexpr bool kReadsResidues = kColumns == kForward;
 
-template <int kLog, bool kColumns, bool kForward, int kRound, class Reader, class Writer>
+template <int kLog, bool kColumns, bool kForward, int kRound, class Field, class Reader, class Writer>
 __device__ __forceinline__ void run_round(const Reader& reader, const Writer& writer, u64* shared,
-                                          const Shoup* roots, u64 q, int other_log) {
+                                          const Shoup* roots, const Field& field, int other_log) {
   using Shape = Rounds<kLog>;
   using Map = Held<kLog, Shape::start(kRound), Shape::depth(kRound)>;
   using Memory = Tile<kLog, kColumns>;
   constexpr bool kFirst = kRound == (kForward ? 0 : Shape::kCount - 1);
   constexpr bool kLast = kRound == (kForward ? Shape::kCount - 1 : 0);
   constexpr bool kPairs = !kColumns && Map::kBelow == 0;
+  constexpr bool kResidues = kReadsResidues<kColumns, kForward>;
 
   const int thread = static_cast<int>(threadIdx.x);
   const int member = Memory::member(thread), lane = Memory::lane(thread);
@@ -101,33 +103,51 @@ __device__ __forceinline__ void run_round(const Reader& reader, const Writer& wr
     position[h] = Memory::position(line, point[h], other_log);
   }
 
-  u64 x[kHeld];
+  typename Field::Number x[kHeld];
   if constexpr (kFirst) {
-    reader.template fill<kPairs>(x, position);
+    u64 words[kHeld];
+    reader.template fill<kPairs>(words, position);
+#pragma unroll
+    for (int h = 0; h < kHeld; ++h) x[h] = kResidues ? Field::from_residue(words[h]) : Field::load(words[h]);
   } else {
     __syncthreads();
 #pragma unroll
-    for (int h = 0; h < kHeld; ++h) x[h] = shared[Memory::word(member, point[h])];
+    for (int h = 0; h < kHeld; ++h) x[h] = Field::load(shared[Memory::word(member, point[h])]);
   }
   if constexpr (kForward) {
-    forward_round<kLog, Shape::start(kRound), Shape::depth(kRound)>(x, lane, base, roots, q);
+    forward_round<kLog, Shape::start(kRound), Shape::depth(kRound)>(x, lane, base, roots, field);
   } else {
-    inverse_round<kLog, Shape::start(kRound), Shape::depth(kRound)>(x, lane, base, roots, q);
+    inverse_round<kLog, Shape::start(kRound), Shape::depth(kRound)>(x, lane, base, roots, field);
   }
   if constexpr (kLast) {
-    writer.template drain<kPairs>(x, position);
+    u64 words[kHeld];
+#pragma unroll
+    for (int h = 0; h < kHeld; ++h) words[h] = kResidues ? Field::store(x[h]) : field.to_residue(x[h]);
+    writer.template drain<kPairs>(words, position);
   } else {
     // A thread writes where it alone has read, so one barrier, before the next round's reads, is enough.
 #pragma unroll
-    for (int h = 0; h < kHeld; ++h) shared[Memory::word(member, point[h])] = x[h];
-    run_round<kLog, kColumns, kForward, kForward ? kRound + 1 : kRound - 1>(reader, writer, shared, roots, q,
-                                                                            other_log);
+    for (int h = 0; h < kHeld; ++h) shared[Memory::word(member, point[h])] = Field::store(x[h]);
+    run_round<kLog, kColumns, kForward, kForward ? kRound + 1 : kRound - 1>(reader, writer, shared, roots,
+                                                                            field, other_log);
   }
 }
 
-/// One pass over kWidth columns or rows of one polynomial of one limb. Forward: reader gives [0, 4q), writer gets
-/// [0, 4q). Inverse: reader gives [0, 2q), writer gets [0, 2q), not yet divided by N. May be in place: a block reads
-/// all of its tile before it writes, and no block reads another's.
+/// All rounds, in the arithmetic of the prime's size.
+template <int kLog, bool kColumns, bool kForward, class Reader, class Writer>
+__device__ __forceinline__ void run_rounds(const Reader& reader, const Writer& writer, u64* shared,
+                                           const Shoup* roots, u64 q, int other_log) {
+  constexpr int kBegin = kForward ? 0 : Rounds<kLog>::kCount - 1;
+  if (q < kDoubleLimit) {
+    run_round<kLog, kColumns, kForward, kBegin>(reader, writer, shared, roots, DoubleField(q), other_log);
+  } else {
+    run_round<kLog, kColumns, kForward, kBegin>(reader, writer, shared, roots, IntegerField(q), other_log);
+  }
+}
+
+/// One pass over kWidth columns or rows of one polynomial of one limb. The first pass of a transform reads residues in
+/// [0, 2q), the second writes them canonical; an inverse is not yet divided by N. May be in place: a block reads all of
+/// its tile before it writes, and no block reads another's.
 template <int kLog, bool kColumns, bool kForward, class In, class Out>
 __global__ void __launch_bounds__((Tile<kLog, kColumns>::kThreads))
     transform_pass(const Tables tables, const Job job, const In in, const Out out) {
@@ -141,8 +161,8 @@ __global__ void __launch_bounds__((Tile<kLog, kColumns>::kThreads))
       (kForward ? tables.forward : tables.inverse) + (static_cast<std::size_t>(prime) << tables.log_n);
   const auto reader = in.open(tables, prime, limb, polynomial);
   const auto writer = out.open(tables, prime, limb, polynomial);
-  run_round<kLog, kColumns, kForward, kForward ? 0 : Rounds<kLog>::kCount - 1>(
-      reader, writer, shared, roots, tables.primes[prime].value, tables.log_n - kLog);
+  run_rounds<kLog, kColumns, kForward>(reader, writer, shared, roots, tables.primes[prime].value,
+                                       tables.log_n - kLog);
 }
 
 template <int kLog, bool kColumns, bool kForward, class In, class Out>

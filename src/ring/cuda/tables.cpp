@@ -41,8 +41,9 @@ void pack_roots(const Basis& basis, Packer& packer, Tables& tables) {
   inverse.reserve(forward.capacity());
   for (int t = 0; t < basis.prime_count(); ++t) {
     const NttTables& ntt = basis.ntt(t);
-    forward.insert(forward.end(), ntt.forward.begin(), ntt.forward.end());
-    inverse.insert(inverse.end(), ntt.inverse.begin(), ntt.inverse.end());
+    const u64 q = basis.prime(t).value;
+    for (const Shoup& root : ntt.forward) forward.push_back(table_entry(root, q));
+    for (const Shoup& root : ntt.inverse) inverse.push_back(table_entry(root, q));
     primes.push_back(basis.prime(t));
   }
   packer.put(primes, &tables.primes);

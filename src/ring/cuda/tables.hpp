@@ -24,7 +24,7 @@ struct Tables {
   int q_limbs = 0;
   int digit_limbs = 0;
   const scheme::Modulus* primes = nullptr;  // [t]
-  const Shoup* forward = nullptr;           // [t][N]
+  const Shoup* forward = nullptr;           // [t][N], as table_entry
   const Shoup* inverse = nullptr;           // [t][N]
   const Affine* end_plain = nullptr;        // [t]: 1/N
   const Affine* end_up = nullptr;           // [m - 1][i]: up_inverse / N, plus up_half

@@ -4,24 +4,6 @@
 namespace fheres::ring::cuda {
 namespace {
 
-struct Canonical {
-  Array to;
-  struct Writer {
-    u64* to;
-    u64 q;
-    template <bool kPairs>
-    __device__ __forceinline__ void drain(const u64 (&x)[kHeld], const unsigned (&position)[kHeld]) const {
-      u64 y[kHeld];
-#pragma unroll
-      for (int h = 0; h < kHeld; ++h) y[h] = canonical(x[h], q);
-      write_words<kPairs>(to, y, position);
-    }
-  };
-  __device__ __forceinline__ Writer open(const Tables& tables, int prime, int limb, int polynomial) const {
-    return {to.at(limb, polynomial), tables.primes[prime].value};
-  }
-};
-
 struct Ended {
   Array to;
   Ends ends;
@@ -48,16 +30,16 @@ struct Ended {
 }  // namespace
 
 void forward_columns(const Tables& tables, const Job& job, const Array& values, cudaStream_t stream) {
-  run_pass<true, true>("forward columns", tables, job, Plain{read_only(values)}, Lazy{values}, stream);
+  run_pass<true, true>("forward columns", tables, job, Plain{read_only(values)}, Stored{values}, stream);
 }
 
 void forward_rows(const Tables& tables, const Job& job, const Array& values, cudaStream_t stream) {
-  run_pass<false, true>("forward rows", tables, job, Plain{read_only(values)}, Canonical{values}, stream);
+  run_pass<false, true>("forward rows", tables, job, Plain{read_only(values)}, Stored{values}, stream);
 }
 
 void inverse_rows(const Tables& tables, const Job& job, const ConstArray& in, const Array& out,
                   cudaStream_t stream) {
-  run_pass<false, false>("inverse rows", tables, job, Plain{in}, Lazy{out}, stream);
+  run_pass<false, false>("inverse rows", tables, job, Plain{in}, Stored{out}, stream);
 }
 
 void inverse_columns(const Tables& tables, const Job& job, const Array& values, const Ends& ends,

@@ -32,12 +32,12 @@ struct Ends {
 
 /// The plain passes, on the array in place: what is left of a transform when one side needs no special work.
 void forward_columns(const Tables& tables, const Job& job, const Array& values, cudaStream_t stream);
-/// [0, 4q) in, canonical out.
+/// Canonical residues out.
 void forward_rows(const Tables& tables, const Job& job, const Array& values, cudaStream_t stream);
 /// `in` to `out`, which may be the same.
 void inverse_rows(const Tables& tables, const Job& job, const ConstArray& in, const Array& out,
                   cudaStream_t stream);
-/// [0, 2q) in, canonical out: x factor + offset.
+/// Canonical residues out: x factor + offset.
 void inverse_columns(const Tables& tables, const Job& job, const Array& values, const Ends& ends,
                      cudaStream_t stream);
 
