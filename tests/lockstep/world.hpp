@@ -194,6 +194,7 @@ class World {
   void adopt_block(Random& random);
   void free_block(Random& random);
   void produce(residency::Scope& scope, const Plan& plan);
+  void consume(const Plan& plan);
   std::optional<std::uint64_t> draw_announced(Random& random) const;
   void release_in_rules(std::uint64_t key);
   void free_in_rules(std::uint64_t key);
@@ -269,7 +270,9 @@ class World {
     std::size_t reservation;
     Bytes bytes;
   };
-  std::vector<Produced> produced_;  // by the body that runs
+  std::vector<Produced> produced_;      // by the body that runs
+  std::vector<Ticket> consumed_;        // leases of the body that runs, released
+  std::vector<memory::Block> staging_;  // what sources copy from
 
   std::uint64_t next_key_ = 1;
   std::uint64_t next_content_ = 1;

@@ -42,6 +42,7 @@ std::string plan_text(const Plan& plan) {
 struct PlanFailure {
   residency::Phase phase;
   std::size_t index;
+  bool attempted;  // the action itself
   Outcome cause;
   residency::PlanReport report;
 };
@@ -50,7 +51,8 @@ std::optional<PlanFailure> failure_of(const Outcome& outcome) {
   try {
     std::rethrow_exception(outcome.error);
   } catch (const residency::PlanExecutionError& error) {
-    return PlanFailure{error.phase, error.index, outcome_of(error.cause), error.report};
+    return PlanFailure{error.phase, error.index, error.action.has_value(), outcome_of(error.cause),
+                       error.report};
   }
   return std::nullopt;
 }
@@ -144,9 +146,11 @@ bool World::follow(const std::vector<Action>& actions, residency::Phase phase,
     expect(failure.has_value() && failure->phase == phase && failure->index == i,
            where + " is missing in the report");
     const std::string& code = failure->cause.code;
-    if (expected.allowed()) {
-      const bool injected =
-          driver_->failures() != failures_before_ && (code == kDevice || code == kAllocation);
+    const bool injected = driver_->failures() != failures_before_ && (code == kDevice || code == kAllocation);
+    if (!failure->attempted) {  // waiting for consumers failed
+      expect(injected && phase == residency::Phase::exit,
+             where + " was not attempted: " + failure->cause.text);
+    } else if (expected.allowed()) {
       expect(failures.count(code) != 0 || injected,
              fmt::format("{} failed with {} ({}), and the rules know no cause", where, code,
                          failure->cause.text));
@@ -268,6 +272,8 @@ void World::end_scope(LiveScope& live, const Outcome& outcome) {
   if (outcome.ok() || failure) follow(live.plan.exit, residency::Phase::exit, live.scope.report(), outcome);
   for (const std::uint64_t key : live.keys) release_in_rules(key);
   live.keys.clear();
+  version_may_grow_ = true;
+  check();  // the reservations are gone before the scope is (R42, R43)
   expect(attempt([&] { live.scope.close(); }).ok(), "a second close is not a no-op");
   expect(attempt([&] { live.scope.enter(); }).code == "residency/lifetime-closed",
          "a scope can be entered twice");
@@ -324,12 +330,39 @@ void World::produce(residency::Scope& scope, const Plan& plan) {
   }
 }
 
+/// What a body does with what exit takes away: reads it in the stage's streams, and lets go without waiting. Exit has
+/// to wait for that (R39).
+void World::consume(const Plan& plan) {
+  consumed_.clear();
+  const residency::Snapshot snapshot = manager_->snapshot();
+  for (const Action& action : plan.exit) {
+    const residency::HandleId value = residency::value_of(action);
+    if (value.manager != rules_manager_ || value.serial >= snapshot.values.size()) continue;
+    for (const residency::MaterializationSnapshot& there : snapshot.values[value.serial].materializations) {
+      if (!there.at.is_cuda()) continue;
+      const std::size_t stream = there.at.device() == 0 ? 1 : 3;
+      residency::Lease lease = manager_->acquire({value}, there.at, streams_[stream].stream);
+      const residency::BlockView view = lease.view(value);
+      const std::uint64_t content = contents_[value.serial];
+      machine_->enqueue(streams_[stream].stream, [late = late_readers_, view, content] {
+        if (!has_pattern(view.data, view.spec->logical_bytes, content)) {
+          late->push_back("a reader of a body found something else");
+        }
+      });
+      lease.release();
+      consumed_.push_back(
+          {{{stream, machine_->submitted(streams_[stream].stream)}}, {value.serial}, there.at});
+    }
+  }
+}
+
 void World::run_scope(Random& random) {  // R43
   const Plan plan = draw_plan(random);
   const bool body_fails = random.chance(3);
   doing_ = plan_text(plan) + (body_fails ? " with a failing body" : "");
   const Forecast forecast = rules_->forecast(plan);
   produced_.clear();
+  consumed_.clear();
   residency::Scope scope = manager_->scope(plan);
   bool entered = false;
   const Outcome outcome = attempt([&] {
@@ -342,6 +375,7 @@ void World::run_scope(Random& random) {  // R43
       }
       if (body_fails) throw BodyFailed();
       produce(open, plan);
+      consume(plan);
     });
   });
   version_may_grow_ = true;
@@ -369,6 +403,14 @@ void World::run_scope(Random& random) {  // R43
     expect(!shadow_->adopt({rules_manager_, made.serial}, plan.reservations[made.reservation].at, made.bytes,
                            room),
            "state refuses what a body produced");
+  }
+  for (const Ticket& ticket : consumed_) {
+    const std::uint64_t key = next_key_++;
+    const residency::HandleId value{rules_manager_, ticket.serials.front()};
+    rules_->protect(value.serial, ticket.at, false, 1);
+    rules_->to_pending(value.serial, ticket.at, key);
+    shadow_->protect(value, ticket.at, residency::State::Token::pending);
+    tickets_.emplace(key, ticket);
   }
   const bool as_planned = produced_.size() == plan.produce.size();
   Outcome exit = outcome;
