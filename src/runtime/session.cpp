@@ -140,6 +140,7 @@ class Session {
     run.complete = true;
     run.end_ns = now_ns();
     stage_.clear();
+    phase_ = "between stages";
   }
 
   void run_scope(const workload::Stage& stage, StageRun& run, std::optional<std::uint64_t> version) {

@@ -97,7 +97,8 @@ struct RunFailure {
   std::string code;
   std::string message;
   std::string stage;  // empty: before the first stage
-  std::string phase;  // `placement`, `reclaim`, `reserve`, `enter`, `body`, `exit`, `check`
+  /// `placement`, `decide`, `reclaim`, `reserve`, `enter`, `body`, `exit`, `check`, `release`, `between stages`.
+  std::string phase;
 };
 
 /// Everything that a run did. Plain data.
