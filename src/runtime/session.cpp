@@ -126,6 +126,7 @@ class Session {
           control::decide(manager_->planning_state(), request, policy_, metadata_, options_.decide));
       run.plan = run.decision->plan;
       run.plan.produce = workload::productions_of(stage, handles_);
+      run.plan.workspace = workload::workspace_of(stage);
       run.explanation = run.decision->explanation;
       version = run.decision->expected_version;
       for (const control::Requirement& item : request.require) used.push_back(item.value);
