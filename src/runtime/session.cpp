@@ -119,7 +119,6 @@ class Session {
     std::vector<residency::HandleId> used;
     if (stage.plan) {
       run.plan = workload::plan_of(stage, handles_);
-      run.explanation = manager_->explain(run.plan);
     } else {
       const control::Request request = workload::request_of(stage, handles_);
       run.decision = control::decision_or_throw(
@@ -127,10 +126,10 @@ class Session {
       run.plan = run.decision->plan;
       run.plan.produce = workload::productions_of(stage, handles_);
       run.plan.workspace = workload::workspace_of(stage);
-      run.explanation = run.decision->explanation;
       version = run.decision->expected_version;
       for (const control::Requirement& item : request.require) used.push_back(item.value);
     }
+    run.explanation = manager_->explain(run.plan);
     run_scope(stage, run, version);
     metadata_.touch(used);
     phase_ = "check";

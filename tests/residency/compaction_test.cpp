@@ -90,9 +90,10 @@ TEST_CASE("R27: with the remaining ones held the 40 is refused, naming them, by 
   CHECK_FALSE(told.feasible);
   REQUIRE(told.refusal);
   CHECK(told.refusal->rule == Refusal::Rule::fragmented);
-  CHECK(told.reason ==
-        "enter[0] ensure 'big' at cuda:0: 40960 B (40 KiB) requested at cuda:0, but the largest free piece is "
-        "10240 B (10 KiB): protected blocks keep the free bytes apart: 'v1', 'v3', 'v5', 'v7'");
+  CHECK(
+      told.reason ==
+      "enter[0] ensure 'big' at cuda:0: 40960 B (40 KiB) requested at cuda:0, but the largest free piece is "
+      "10240 B (10 KiB): protected blocks keep the free bytes apart: 'v1', 'v3', 'v5', 'v7'");
   CHECK_THROWS_AS(manager.scope(plan).enter(), PlanError);
 
   const auto error = caught<FragmentedError>([&] { manager.ensure(sieve.big, kDevice); });

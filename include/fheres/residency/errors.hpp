@@ -55,8 +55,8 @@ class BudgetError : public ResidencyError {
 /// piece of what is requested (R27).
 class FragmentedError : public BudgetError {
  public:
-  FragmentedError(Location where, Bytes budget_, Bytes used_, Bytes reserved_, Bytes requested_, Bytes largest_free_,
-                  std::vector<std::string> in_the_way_, const std::string& what);
+  FragmentedError(Location where, Bytes budget_, Bytes used_, Bytes reserved_, Bytes requested_,
+                  Bytes largest_free_, std::vector<std::string> in_the_way_, const std::string& what);
   Bytes largest_free;                   // the most that sliding could bring together
   std::vector<std::string> in_the_way;  // names of values, or labels of reservations, by address
 };
