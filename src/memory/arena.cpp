@@ -50,6 +50,28 @@ void Arena::free(Bytes offset, Bytes bytes) {
   allocated_ -= size;
 }
 
+void Arena::claim(Bytes offset, Bytes bytes) {
+  if (bytes == 0) return;
+  FHERES_CHECK(bytes <= capacity_ && offset % kGranule == 0);
+  const Bytes size = round_up_to_granule(bytes);
+  auto piece = free_.upper_bound(offset);
+  FHERES_CHECK(piece != free_.begin());
+  --piece;
+  const auto [start, room] = *piece;
+  FHERES_CHECK(offset - start <= room && size <= room - (offset - start));
+  const auto next = free_.erase(piece);
+  if (offset != start) free_.emplace_hint(next, start, offset - start);
+  if (offset + size != start + room) free_.emplace_hint(next, offset + size, start + room - offset - size);
+  allocated_ += size;
+}
+
+std::vector<ArenaPiece> Arena::free_pieces() const {
+  std::vector<ArenaPiece> pieces;
+  pieces.reserve(free_.size());
+  for (const auto& [offset, bytes] : free_) pieces.push_back({offset, bytes});
+  return pieces;
+}
+
 Bytes Arena::largest_free() const {
   Bytes largest = 0;
   for (const auto& [offset, size] : free_) largest = std::max(largest, size);

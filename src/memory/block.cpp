@@ -1,6 +1,4 @@
 #include <algorithm>
-#include <list>
-#include <mutex>
 #include <stdexcept>
 #include <utility>
 
@@ -11,15 +9,12 @@
 #include <fheres/memory/block.hpp>
 #include <fheres/memory/poison.hpp>
 
+#include "memory/pieces.hpp"
+
 namespace fheres::memory {
 namespace {
 
 constexpr Bytes kChunk = 64 * kMiB;
-
-struct Piece {
-  std::byte* data = nullptr;
-  Arena arena;
-};
 
 }  // namespace
 
@@ -46,16 +41,6 @@ Block::~Block() {
 }
 
 Location Block::at() const { return region_->at(); }
-
-// Pageable storage has no pieces: the operating system gives one allocation a block, and only bytes are
-// counted.
-struct Region::Pieces {
-  mutable std::mutex mutex;
-  std::list<Piece> pieces;
-  Bytes allocated = 0;
-  Bytes peak_allocated = 0;
-  bool addressable = false;  // by the host, so freed space can be poisoned
-};
 
 Region::Region(std::shared_ptr<Driver> driver, Location at, std::optional<Bytes> capacity)
     : driver_(std::move(driver)), at_(at), capacity_(capacity), pieces_(std::make_unique<Pieces>()) {}
@@ -89,6 +74,21 @@ Region::~Region() {
 }
 
 Block Region::allocate(Bytes bytes) {
+  if (std::optional<Block> made = try_allocate(bytes)) return std::move(*made);
+  if (at_ == Location::pageable_host()) {
+    const Bytes room = *capacity_ / kGranule * kGranule - allocated();
+    throw AllocationError(
+        at_, bytes,
+        fmt::format("{} of {} are free", format_exact_bytes(room), format_exact_bytes(*capacity_)));
+  }
+  const Arena now = arena();
+  throw AllocationError(at_, bytes,
+                        fmt::format("{} are free, the largest piece is {}",
+                                    format_exact_bytes(now.capacity() - now.allocated()),
+                                    format_exact_bytes(now.largest_free())));
+}
+
+std::optional<Block> Region::try_allocate(Bytes bytes) {
   if (bytes == 0) return Block(shared_from_this(), nullptr, 0);
   const Bytes size = round_up_to_granule(bytes);
   const std::lock_guard lock(pieces_->mutex);
@@ -102,11 +102,7 @@ Block Region::allocate(Bytes bytes) {
   if (at_ == Location::pageable_host()) {
     if (capacity_) {
       const Bytes room = *capacity_ / kGranule * kGranule - pieces_->allocated;
-      if (size > room) {
-        throw AllocationError(
-            at_, bytes,
-            fmt::format("{} of {} are free", format_exact_bytes(room), format_exact_bytes(*capacity_)));
-      }
+      if (size > room) return std::nullopt;
     }
     return hand_out(driver_->allocate(at_, size));
   }
@@ -114,15 +110,9 @@ Block Region::allocate(Bytes bytes) {
     if (const std::optional<Bytes> offset = piece.arena.allocate(bytes))
       return hand_out(piece.data + *offset);
   }
-  if (capacity_) {
-    const Arena& arena = pieces_->pieces.front().arena;
-    throw AllocationError(at_, bytes,
-                          fmt::format("{} are free, the largest piece is {}",
-                                      format_exact_bytes(arena.capacity() - arena.allocated()),
-                                      format_exact_bytes(arena.largest_free())));
-  }
-  Arena arena(std::max(kChunk, size));
-  pieces_->pieces.push_back({nullptr, std::move(arena)});
+  if (capacity_) return std::nullopt;
+  Arena fresh(std::max(kChunk, size));
+  pieces_->pieces.push_back({nullptr, std::move(fresh)});
   Piece& piece = pieces_->pieces.back();
   try {
     piece.data = driver_->allocate(at_, piece.arena.capacity());

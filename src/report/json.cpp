@@ -124,6 +124,7 @@ Json to_json(const residency::Explanation& explanation, const NameOf& names) {
                 {"source", name_or_null(action.source)},
                 {"destination", name_or_null(action.destination)},
                 {"bytes", action.bytes},
+                {"compacted", action.compacted},
                 {"reason", text_or_null(action.reason)}};
   });
   Json reservations = array_of(explanation.reservations, [](const residency::ReservationExplanation& item) {
@@ -138,12 +139,14 @@ Json to_json(const residency::Explanation& explanation, const NameOf& names) {
                 {"charged_before", location.charged_before},
                 {"peak_charged", location.peak_charged},
                 {"charged_after", location.charged_after},
+                {"compacted", location.compacted},
                 {"holders", array_of(location.holders, [](const auto& holder) { return to_json(holder); })}};
   });
   return {{"plan", explanation.plan},
           {"feasible", explanation.feasible},
           {"reason", text_or_null(explanation.reason)},
           {"moved_bytes", explanation.moved_bytes()},
+          {"compacted_bytes", explanation.compacted_bytes()},
           {"actions", std::move(actions)},
           {"reservations", std::move(reservations)},
           {"locations", std::move(locations)}};
@@ -156,27 +159,28 @@ Json to_json(const residency::TransitionReport& transition, const NameOf& names)
           {"source", name_or_null(transition.source)},
           {"destination", name_or_null(transition.destination)},
           {"bytes", transition.bytes},
+          {"compacted", transition.compacted},
           {"timing", {{"start_ns", transition.start_ns}, {"end_ns", transition.end_ns}}}};
 }
 
 Json to_json(const residency::PlanReport& report, const NameOf& names) {
-  return {
-      {"plan", report.plan},
-      {"transitions",
-       array_of(report.actions,
-                [&](const residency::ActionReport& action) {
-                  Json json = {{"phase", residency::name(action.phase)}, {"index", action.index}};
-                  json.update(to_json(action.transition, names));
-                  return json;
-                })},
-      {"reservations", array_of(report.reservations, [](const auto& spec) { return to_json(spec); })},
-      {"peaks",
-       array_of(
-           report.peaks,
-           [](const residency::LocationPeak& peak) {
-             return Json{{"at", peak.at.name()}, {"charged", peak.charged}, {"allocated", peak.allocated}};
-           })},
-      {"timing", {{"start_ns", report.start_ns}, {"end_ns", report.end_ns}}}};
+  return {{"plan", report.plan},
+          {"transitions",
+           array_of(report.actions,
+                    [&](const residency::ActionReport& action) {
+                      Json json = {{"phase", residency::name(action.phase)}, {"index", action.index}};
+                      json.update(to_json(action.transition, names));
+                      return json;
+                    })},
+          {"reservations", array_of(report.reservations, [](const auto& spec) { return to_json(spec); })},
+          {"peaks", array_of(report.peaks,
+                             [](const residency::LocationPeak& peak) {
+                               return Json{{"at", peak.at.name()},
+                                           {"charged", peak.charged},
+                                           {"allocated", peak.allocated},
+                                           {"compacted", peak.compacted}};
+                             })},
+          {"timing", {{"start_ns", report.start_ns}, {"end_ns", report.end_ns}}}};
 }
 
 Json to_json(const residency::Snapshot& snapshot) {
@@ -205,6 +209,7 @@ Json to_json(const residency::Snapshot& snapshot) {
                  {"allocated", location.allocated},
                  {"peak_allocated", location.peak_allocated},
                  {"largest_free", location.largest_free},
+                 {"compacted", location.compacted},
                  {"materializations", location.materializations}};
     if (location.device) {
       json["observed"] = {{"device_free", location.device->free}, {"device_total", location.device->total}};

@@ -36,7 +36,8 @@ Json head(const workload::Rehearsal& rehearsal, const char* schema, const std::s
           {"reason", rehearsal.reason.empty() ? Json(nullptr) : Json(rehearsal.reason)},
           {"place", place_json(rehearsal.place)},
           {"peaks", std::move(peaks)},
-          {"moved_bytes", rehearsal.moved_bytes}};
+          {"moved_bytes", rehearsal.moved_bytes},
+          {"compacted_bytes", rehearsal.compacted_bytes}};
 }
 
 /// The controller's proof, or that it has none.

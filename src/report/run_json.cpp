@@ -28,11 +28,14 @@ Json stage_json(const runtime::StageRun& stage, const NameOf& names) {
   }
   Json peaks = Json::array();
   for (const residency::LocationExplanation& predicted : stage.explanation.locations) {
-    Json peak = {{"at", predicted.at.name()}, {"predicted_charged", predicted.peak_charged}};
+    Json peak = {{"at", predicted.at.name()},
+                 {"predicted_charged", predicted.peak_charged},
+                 {"predicted_compacted", predicted.compacted}};
     for (const residency::LocationPeak& measured : stage.report.peaks) {
       if (measured.at != predicted.at) continue;
       peak["measured_charged"] = measured.charged;
       peak["measured_allocated"] = measured.allocated;
+      peak["measured_compacted"] = measured.compacted;
     }
     peaks.push_back(std::move(peak));
   }

@@ -55,6 +55,8 @@ void add_stage_rows(Table& table, const workload::StageRehearsal& stage, const N
     std::string note = item.reason;
     if (note.empty()) note = eviction_reason(stage, item.action);
     if (note.empty() && item.phase == residency::Phase::exit) note = "on exit";
+    if (item.compacted != 0)
+      note += fmt::format("{}after {} slid together", note.empty() ? "" : "; ", format_bytes(item.compacted));
     add(action_text(item.action, item.bytes != 0 ? item.source : std::nullopt, names),
         item.bytes != 0 ? format_bytes(item.bytes) : "", std::move(note));
   }
@@ -162,8 +164,11 @@ std::string verdict(const workload::Rehearsal& rehearsal) {
                        place.empty() ? "" : fmt::format(" [{}]", place));
   }
   const workload::Peak* peak = tightest(rehearsal.peaks);
-  return fmt::format("feasible: {}, {} moved\n", peak != nullptr ? peak_text(*peak) : "nothing is charged",
-                     format_bytes(rehearsal.moved_bytes));
+  return fmt::format("feasible: {}, {} moved{}\n", peak != nullptr ? peak_text(*peak) : "nothing is charged",
+                     format_bytes(rehearsal.moved_bytes),
+                     rehearsal.compacted_bytes == 0
+                         ? ""
+                         : fmt::format(", {} compacted", format_bytes(rehearsal.compacted_bytes)));
 }
 
 std::string rehearsal_text(const workload::Rehearsal& rehearsal, bool brief) {

@@ -25,12 +25,25 @@ memory::Block* Stored::find(Location at) {
   return nullptr;
 }
 
-void PeakWatch::note(Location at, Bytes charged, Bytes allocated) {
+void Carving::forget(const std::byte* data, Bytes bytes) {
+  const auto gone = std::find_if(pieces.begin(), pieces.end(),
+                                 [&](const Piece& p) { return p.data == data && p.bytes == bytes; });
+  if (gone != pieces.end()) pieces.erase(gone);
+}
+
+LocationPeak& PeakWatch::peak(Location at) {
   auto next = std::find_if(peaks.begin(), peaks.end(), [&](const LocationPeak& p) { return p.at >= at; });
   if (next == peaks.end() || next->at != at) next = peaks.insert(next, {at, 0, 0});
-  next->charged = std::max(next->charged, charged);
-  next->allocated = std::max(next->allocated, allocated);
+  return *next;
 }
+
+void PeakWatch::note(Location at, Bytes charged, Bytes allocated) {
+  LocationPeak& seen = peak(at);
+  seen.charged = std::max(seen.charged, charged);
+  seen.allocated = std::max(seen.allocated, allocated);
+}
+
+void PeakWatch::note_compaction(Location at, Bytes bytes) { peak(at).compacted += bytes; }
 
 void keep_forever(memory::Block block) noexcept {
   // Never destroyed, so that neither the block nor its region is given back under the reader.
@@ -181,8 +194,9 @@ Explanation Core::explain(const Plan& plan, std::optional<std::uint64_t> expecte
   compare_version(expected);
   const std::uint64_t version = state.version();
   State copy = observed_state();
+  Layout addresses = layout();
   lock.unlock();
-  Explanation told = simulate(std::move(copy), plan).explanation;
+  Explanation told = simulate(std::move(copy), std::move(addresses), plan).explanation;
   told.state_version = version;
   return told;
 }

@@ -43,15 +43,26 @@ struct Pending {
 
 /// Blocks that are carved out of a reservation and not adopted.
 struct Carving {
+  struct Piece {
+    const std::byte* data;
+    Bytes bytes;
+  };
   ReservationId id;
   Bytes carved = 0;       // in whole granules
   bool released = false;  // its token; what is carved stays charged
+  std::vector<Piece> pieces{};
+
+  void forget(const std::byte* data, Bytes bytes);
 };
 
 /// Follows a scope's peaks while it is open.
 struct PeakWatch {
   std::vector<LocationPeak> peaks;  // in location order
   void note(Location at, Bytes charged, Bytes allocated);
+  void note_compaction(Location at, Bytes bytes);
+
+ private:
+  LocationPeak& peak(Location at);
 };
 
 /// What Manager, its tokens and its scopes share: State, the storage behind it, and the two locks.
@@ -82,6 +93,7 @@ class Core : public std::enable_shared_from_this<Core> {
   std::vector<PeakWatch*> watches;
   std::array<std::shared_ptr<memory::Region>, Location::kCount> regions;
   std::map<Location, memory::Stream> streams;
+  std::map<Location, Bytes> compacted;  // ever
   std::deque<TransitionReport> trace;
   std::uint64_t transitions = 0;
   std::vector<std::string> warnings;  // of whoever has the transition lock, for when it is given back
@@ -97,11 +109,20 @@ class Core : public std::enable_shared_from_this<Core> {
   void record(TransitionReport report);
   /// A copy of State as it would be after reaping, without reaping.
   State observed_state();
+  /// Addresses as they are now: of all values, or of these alone.
+  Layout layout(std::optional<std::span<const HandleId>> only = {}) const;
 
   // Without the mutex.
   /// The region of a present location. Makes it at first use: needs the transition lock.
   std::shared_ptr<memory::Region> region(Location at);
   memory::Stream transfer_stream(Location device);
+  /// Storage that is charged already: needs the transition lock. Compacts where the bytes are in no single piece
+  /// (R27), and tells how many slid. FragmentedError where protected blocks prevent it.
+  struct Made {
+    memory::Block block;
+    Bytes compacted = 0;
+  };
+  Made make_block(Location at, Bytes bytes);
   void warn(const std::string& message) const noexcept;
   std::optional<memory::DeviceMemory> observe(std::optional<Location> at) const noexcept;
   bool complete(const memory::Event& event) const noexcept;
@@ -122,8 +143,10 @@ class Core : public std::enable_shared_from_this<Core> {
   Reservation admit(const ReservationSpec& spec);
   Allocation carve(ReservationId id, Location at, Bytes bytes);
   void end_reservation(ReservationId id) noexcept;
-  void end_allocation(ReservationId id, Bytes bytes) noexcept;
+  void end_allocation(ReservationId id, const std::byte* data, Bytes bytes) noexcept;
   Bytes available(ReservationId id);
+  /// With the mutex held.
+  void note_carved(ReservationId id, const memory::Block& block);
 
   // Protections (lease.cpp, hold.cpp).
   Lease acquire(std::span<const HandleId> values, Location at, const memory::Stream& consumer);
@@ -144,6 +167,7 @@ class Core : public std::enable_shared_from_this<Core> {
  private:
   void wait_for_pending();
   void force_end();
+  Bytes compact(memory::Region& storage, Bytes bytes);
 };
 
 /// Holds the transition lock of a core. ReentrancyError while a source loads, also for a thread that waits

@@ -16,6 +16,13 @@ BudgetError::BudgetError(Location where, Bytes budget_, Bytes used_, Bytes reser
       reserved(reserved_),
       requested(requested_) {}
 
+FragmentedError::FragmentedError(Location where, Bytes budget_, Bytes used_, Bytes reserved_,
+                                 Bytes requested_, Bytes largest_free_, std::vector<std::string> in_the_way_,
+                                 const std::string& message)
+    : BudgetError(where, budget_, used_, reserved_, requested_, message),
+      largest_free(largest_free_),
+      in_the_way(std::move(in_the_way_)) {}
+
 InUseError::InUseError(Protection counts_, const std::string& message)
     : ResidencyError("residency/in-use", message), counts(counts_) {}
 

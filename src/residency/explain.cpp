@@ -32,8 +32,13 @@ void sort_holders(std::vector<Holder>& found) {
 // One plan's way through State, with what is told about it.
 class DryRun {
  public:
-  DryRun(State state, std::string name, Detail detail, std::size_t actions)
-      : state_(std::move(state)), detail_(detail) {
+  struct Carved {
+    Location at;
+    Layout::Piece piece;
+  };
+
+  DryRun(State state, Layout layout, std::string name, Detail detail, std::size_t actions)
+      : state_(std::move(state)), layout_(std::move(layout)), detail_(detail) {
     out_.actions.reserve(actions);
     if (name.empty()) throw std::invalid_argument("a plan needs a name, the one given is empty");
     out_.plan = std::move(name);
@@ -73,7 +78,22 @@ class DryRun {
     }
   }
 
-  void produce(std::span<const Production> list) {
+  // The body's blocks: workspace and outputs are carved first, then outputs are adopted, then the workspace goes.
+  void body(std::span<const Workspace> workspace, std::span<const Production> list) {
+    std::vector<Carved> carved;
+    for (std::size_t i = 0; i < workspace.size() && out_.feasible; ++i)
+      carve(fmt::format("workspace[{}]", i), workspace[i].reservation, workspace[i].bytes, carved);
+    std::vector<Carved> outputs;
+    for (std::size_t i = 0; i < list.size() && out_.feasible; ++i) {
+      const bool known = !state_.check(list[i].value).has_value();
+      carve(fmt::format("produce[{}]", i), list[i].reservation,
+            known ? state_.record(list[i].value).spec->logical_bytes : 0, outputs);
+    }
+    if (out_.feasible) produce(list, outputs);
+    for (const Carved& block : carved) layout_.give_back(block.at, block.piece);
+  }
+
+  void produce(std::span<const Production> list, std::span<const Carved> outputs) {
     for (std::size_t i = 0; i < list.size() && out_.feasible; ++i) {
       const Production& item = list[i];
       if (item.reservation >= reservations_.size())
@@ -90,6 +110,7 @@ class DryRun {
              fmt::format("produce[{}] {} at {}: {}", i, value_name(state_, item.value), item.at.name(),
                          describe(*refusal, state_)));
       } else {
+        layout_.adopt(item.value, item.at, outputs[i].piece);
         note_peak(item.at);
       }
     }
@@ -105,7 +126,7 @@ class DryRun {
     }
     std::sort(rows_.begin(), rows_.end(), [](const Row& a, const Row& b) { return a.told.at < b.told.at; });
     for (Row& r : rows_) out_.locations.push_back(std::move(r.told));
-    return {std::move(out_), std::move(state_)};
+    return {std::move(out_), std::move(state_), std::move(layout_)};
   }
 
  private:
@@ -132,12 +153,22 @@ class DryRun {
       return;
     }
     const Transition& t = std::get<Transition>(begun);
+    const HandleId value = value_of(action);
     told.executable = true;
     told.no_op = t.work == Work::nothing;
     told.reason = t.no_op_reason;
     told.source = t.source;
     told.destination = t.destination;
     told.bytes = t.bytes;
+    if ((t.work == Work::copy || t.work == Work::load) && !place(told, t)) {
+      state_.abort(t);
+      told.executable = false;
+      told.bytes = 0;
+      told.reason = describe(*told.refusal, state_);
+      fail(phase, *told.refusal,
+           fmt::format("{}[{}] {}: {}", name(phase), index, action_text(state_, action), told.reason));
+      return;
+    }
     if (t.work == Work::copy || t.work == Work::load) note_peak(*t.destination);
     if (t.temporary != 0) note_peak(*t.source);
     // What the commit takes away was still there at the peak.
@@ -146,7 +177,57 @@ class DryRun {
     } else if (t.source && (t.removes_source || t.temporary != 0)) {
       capture(row(*t.source), &t);
     }
+    if (std::holds_alternative<Discard>(action)) {
+      for (const Materialization& m : state_.record(value).materializations) layout_.remove(value, m.at);
+    } else if (t.removes_source) {
+      layout_.remove(value, *t.source);
+    }
     state_.commit(t, t.bytes);
+  }
+
+  // The blocks of an installing action, in the order of run time: what a load makes elsewhere is there until its
+  // copy is done.
+  bool place(ActionExplanation& told, const Transition& t) {
+    const HandleId value = value_of(t.action);
+    std::optional<Layout::Piece> made;
+    if (t.temporary != 0) {
+      auto kept = layout_.keep(state_, *t.source, t.bytes, state_.record(value).spec->name);
+      if (auto* refusal = std::get_if<Refusal>(&kept)) {
+        refusal->value = value;
+        told.refusal = std::move(*refusal);
+        return false;
+      }
+      made = std::get<Layout::Kept>(kept).piece;
+      add_compacted(*t.source, std::get<Layout::Kept>(kept).compacted, told);
+    }
+    auto placed = layout_.place(state_, value, *t.destination, t.bytes);
+    if (made) layout_.give_back(*t.source, *made);
+    if (auto* refusal = std::get_if<Refusal>(&placed)) {
+      told.refusal = std::move(*refusal);
+      return false;
+    }
+    add_compacted(*t.destination, std::get<Bytes>(placed), told);
+    return true;
+  }
+
+  void add_compacted(Location at, Bytes bytes, ActionExplanation& told) {
+    told.compacted += bytes;
+    row(at).told.compacted += bytes;
+  }
+
+  void carve(const std::string& what, std::size_t reservation, Bytes bytes, std::vector<Carved>& into) {
+    if (reservation >= reservations_.size())
+      throw std::invalid_argument(fmt::format("{} of plan '{}' names reservation {} of {}", what, out_.plan,
+                                              reservation, reservations_.size()));
+    const ReservationRecord* record = state_.reservation(reservations_[reservation]);
+    auto kept = layout_.keep(state_, record->spec.at, bytes, record->spec.label);
+    if (const auto* refusal = std::get_if<Refusal>(&kept)) {
+      fail(std::nullopt, *refusal,
+           fmt::format("{} out of '{}': {}", what, record->spec.label, describe(*refusal, state_)));
+      return;
+    }
+    into.push_back({record->spec.at, std::get<Layout::Kept>(kept).piece});
+    row(record->spec.at).told.compacted += std::get<Layout::Kept>(kept).compacted;
   }
 
   Row& row(Location at) {
@@ -198,6 +279,7 @@ class DryRun {
   }
 
   State state_;
+  Layout layout_;
   Detail detail_;
   Explanation out_;
   std::vector<ReservationId> reservations_;
@@ -218,18 +300,34 @@ Bytes Explanation::moved_bytes() const {
   return sum;
 }
 
+Bytes Explanation::compacted_bytes() const {
+  Bytes sum = 0;
+  for (const LocationExplanation& l : locations) sum += l.compacted;
+  return sum;
+}
+
 Simulation simulate(State state, const Plan& plan, Detail detail) {
-  DryRun run(std::move(state), plan.name, detail, plan.reclaim.size() + plan.enter.size() + plan.exit.size());
+  return simulate(std::move(state), Layout(), plan, detail);
+}
+
+Simulation simulate(State state, Layout layout, const Plan& plan, Detail detail) {
+  DryRun run(std::move(state), std::move(layout), plan.name, detail,
+             plan.reclaim.size() + plan.enter.size() + plan.exit.size());
   run.actions(Phase::reclaim, plan.reclaim);
   run.reserve(plan.reservations);
   run.actions(Phase::enter, plan.enter);
-  run.produce(plan.produce);
+  run.body(plan.workspace, plan.produce);
   run.actions(Phase::exit, plan.exit);
   return run.finish();
 }
 
 Simulation simulate(State state, const std::string& name, std::span<const Action> actions, Detail detail) {
-  DryRun run(std::move(state), name, detail, actions.size());
+  return simulate(std::move(state), Layout(), name, actions, detail);
+}
+
+Simulation simulate(State state, Layout layout, const std::string& name, std::span<const Action> actions,
+                    Detail detail) {
+  DryRun run(std::move(state), std::move(layout), name, detail, actions.size());
   run.actions(Phase::execute, actions);
   return run.finish();
 }

@@ -19,7 +19,7 @@ void name_values(std::span<const Action> actions, std::vector<HandleId>& into) {
 template <class Simulate>
 Explanation PlanRun::explain(const std::string& name, std::span<const HandleId> values,
                              std::optional<std::uint64_t> expected, Simulate run) {
-  State state = [&] {
+  auto [state, addresses] = [&] {
     const std::lock_guard lock(core_.mutex);
     core_.compare_version(expected);  // R49: before reaping
     core_.reap();
@@ -27,18 +27,16 @@ Explanation PlanRun::explain(const std::string& name, std::span<const HandleId> 
     report_.plan = name;
     report_.version_before = report_.version_after = core_.state.version();
     report_.start_ns = now_ns();
-    return core_.state.copy_for(values);
+    return std::pair(core_.state.copy_for(values), core_.layout(values));
   }();
-  Explanation told = run(std::move(state), Detail::brief);
+  Explanation told = run(std::move(state), std::move(addresses), Detail::brief);
   if (told.feasible) return told;
-  // Who holds the room costs more, and only matters now. A release in between may have made it feasible
-  // meanwhile.
-  State again = [&] {
+  // Who holds the room costs more, and only matters now; so does what else would have to slide (R27).
+  auto [all, everywhere] = [&] {
     const std::lock_guard lock(core_.mutex);
-    return core_.state;
+    return std::pair(core_.state, core_.layout());
   }();
-  Explanation full = run(std::move(again), Detail::full);
-  return full.feasible ? told : full;
+  return run(std::move(all), std::move(everywhere), Detail::full);
 }
 
 Explanation PlanRun::preflight(const Plan& plan, std::optional<std::uint64_t> expected) {
@@ -46,8 +44,8 @@ Explanation PlanRun::preflight(const Plan& plan, std::optional<std::uint64_t> ex
   values.reserve(plan.reclaim.size() + plan.enter.size() + plan.exit.size() + plan.produce.size());
   for (const auto* actions : {&plan.reclaim, &plan.enter, &plan.exit}) name_values(*actions, values);
   for (const Production& item : plan.produce) values.push_back(item.value);
-  return explain(plan.name, values, expected, [&](State state, Detail detail) {
-    return simulate(std::move(state), plan, detail).explanation;
+  return explain(plan.name, values, expected, [&](State state, Layout layout, Detail detail) {
+    return simulate(std::move(state), std::move(layout), plan, detail).explanation;
   });
 }
 
@@ -55,8 +53,8 @@ Explanation PlanRun::preflight(const std::string& name, std::span<const Action> 
                                std::optional<std::uint64_t> expected) {
   std::vector<HandleId> values;
   name_values(list, values);
-  return explain(name, values, expected, [&](State state, Detail detail) {
-    return simulate(std::move(state), name, list, detail).explanation;
+  return explain(name, values, expected, [&](State state, Layout layout, Detail detail) {
+    return simulate(std::move(state), std::move(layout), name, list, detail).explanation;
   });
 }
 

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <stdexcept>
 
 #include <fmt/format.h>
@@ -22,6 +23,19 @@ std::string budget_text(const Refusal& r) {
   return fmt::format("{} requested at {}, but of a budget of {} are {} used and {} reserved: {} short",
                      format_exact_bytes(r.requested), r.at.name(), format_exact_bytes(r.budget),
                      format_bytes(r.used), format_bytes(r.reserved), format_exact_bytes(r.requested - room));
+}
+
+constexpr std::size_t kNamedBlocks = 8;
+
+std::string fragmented_text(const Refusal& r) {
+  std::string names;
+  const std::size_t count = r.in_the_way ? r.in_the_way->size() : 0;
+  for (std::size_t i = 0; i < std::min(count, kNamedBlocks); ++i)
+    names += fmt::format("{}'{}'", i == 0 ? "" : ", ", (*r.in_the_way)[i]);
+  if (count > kNamedBlocks) names += fmt::format(" and {} more", count - kNamedBlocks);
+  return fmt::format("{} requested at {}, but the largest free piece is {}{}{}",
+                     format_exact_bytes(r.requested), r.at.name(), format_exact_bytes(r.largest_free),
+                     count == 0 ? "" : ": protected blocks keep the free bytes apart: ", names);
 }
 
 }  // namespace
@@ -54,6 +68,8 @@ std::string describe(const Refusal& r, const State& state) {
       return "the reservation is released";
     case Rule::not_announced:
       return fmt::format("{} is not announced: it has its bytes already", label(r, state));
+    case Rule::fragmented:
+      return fragmented_text(r);
   }
   return {};
 }
@@ -72,6 +88,9 @@ void raise(const Refusal& r, const State& state) {
       throw UnavailableError(text);
     case Rule::budget:
       throw BudgetError(r.at, r.budget, r.used, r.reserved, r.requested, text);
+    case Rule::fragmented:
+      throw FragmentedError(r.at, r.budget, r.used, r.reserved, r.requested, r.largest_free,
+                            r.in_the_way ? *r.in_the_way : std::vector<std::string>{}, text);
     case Rule::in_use:
       throw InUseError(r.counts, text);
     case Rule::exclusive_elsewhere:

@@ -63,12 +63,22 @@ Allocation Core::carve(ReservationId which, Location at, Bytes bytes) {
     storage = regions[at.index()];
   }
   try {
-    memory::Block block = storage->allocate(bytes);
+    std::optional<memory::Block> block = storage->try_allocate(bytes);
+    if (!block) {
+      // Something has to slide, and nobody may protect it meanwhile.
+      const TransitionLock transition(*this);
+      {
+        const std::lock_guard lock(mutex);
+        reap();
+      }
+      block = make_block(at, bytes).block;
+    }
     const std::lock_guard lock(mutex);
+    note_carved(which, *block);
     note_peak(at);
-    return Allocation(shared_from_this(), which, std::move(block));
+    return Allocation(shared_from_this(), which, std::move(*block));
   } catch (...) {
-    end_allocation(which, bytes);
+    end_allocation(which, nullptr, bytes);
     throw;
   }
 }
@@ -90,12 +100,20 @@ void Core::end_reservation(ReservationId which) noexcept {
   }
 }
 
-void Core::end_allocation(ReservationId which, Bytes bytes) noexcept {
+void Core::note_carved(ReservationId which, const memory::Block& block) {
+  const auto carving =
+      std::find_if(carvings.begin(), carvings.end(), [&](const Carving& c) { return c.id == which; });
+  FHERES_CHECK(carving != carvings.end());
+  carving->pieces.push_back({block.data(), block.bytes()});
+}
+
+void Core::end_allocation(ReservationId which, const std::byte* data, Bytes bytes) noexcept {
   const std::lock_guard lock(mutex);
   if (closed) return;
   const auto carving =
       std::find_if(carvings.begin(), carvings.end(), [&](const Carving& c) { return c.id == which; });
   if (carving == carvings.end()) return;
+  carving->forget(data, bytes);
   carving->carved -= round_up_to_granule(bytes);
   if (!carving->released) return;
   if (carving->carved == 0) {
@@ -127,8 +145,9 @@ Allocation::~Allocation() { reset(); }
 void Allocation::reset() noexcept {
   if (!core_) return;
   const Bytes bytes = block_.bytes();
+  const std::byte* data = block_.data();
   block_ = {};  // before its charge ends: what is charged is never less than what is allocated
-  core_->end_allocation(charge_, bytes);
+  core_->end_allocation(charge_, data, bytes);
   core_.reset();
 }
 

@@ -21,8 +21,19 @@ LocationSnapshot look_at(const Core& core, const Account& account) {
     seen.allocated = region->allocated();
     seen.peak_allocated = region->peak_allocated();
     seen.largest_free = region->largest_free();
+    const auto slid = core.compacted.find(account.at);
+    if (slid != core.compacted.end()) seen.compacted = slid->second;
   }
   return seen;
+}
+
+std::optional<Bytes> offset_of(const Core& core, std::size_t serial, Location at) {
+  const auto& region = core.regions[at.index()];
+  if (!region || !region->has_arena()) return std::nullopt;
+  for (const Placed& placed : core.stored[serial].blocks)
+    if (placed.at == at && placed.block.region() == region && placed.block.bytes() != 0)
+      return region->offset_of(placed.block);
+  return std::nullopt;
 }
 
 }  // namespace
@@ -52,8 +63,9 @@ Snapshot Core::snapshot() {
       value.source = record.source;
       value.discarded = record.discarded;
       for (const Materialization& m : record.materializations)
-        value.materializations.push_back(
-            {m.at, record.spec->logical_bytes, m.actual_bytes, record.spec->storage_bytes, m.protection});
+        value.materializations.push_back({m.at, record.spec->logical_bytes, m.actual_bytes,
+                                          record.spec->storage_bytes, m.protection,
+                                          offset_of(*this, serial, m.at)});
     }
     for (const Account& account : state.accounts()) seen.locations.push_back(look_at(*this, account));
     seen.reservations.assign(state.reservations().begin(), state.reservations().end());

@@ -13,7 +13,7 @@ memory::Block LoadContext::allocate(Bytes bytes) {
     throw MaterializationError(
         fmt::format("the source of '{}' asks for {} B, {} B of its charge of {} B are left", spec_.name,
                     bytes, room, spec_.storage_bytes));
-  memory::Block made = region_->allocate(bytes);
+  memory::Block made = make_ ? make_(bytes) : region_->allocate(bytes);
   allocated_ += round_up_to_granule(bytes);
   return made;
 }

@@ -69,12 +69,18 @@ class Runner {
     return core_.transfer_stream(*device());
   }
 
+  memory::Block make(Location at, Bytes bytes) {
+    Core::Made made = core_.make_block(at, bytes);
+    compacted_ += made.compacted;
+    return std::move(made.block);
+  }
+
   Stored& stored() { return core_.stored[value_of(t_.action).serial]; }
 
   void copy_from_replica() {
     memory::Block* source = stored().find(*t_.source);
     FHERES_CHECK(source != nullptr);
-    made_ = core_.region(*t_.destination)->allocate(source->bytes());
+    made_ = make(*t_.destination, source->bytes());
     transfer(made_, *source);
   }
 
@@ -82,7 +88,7 @@ class Runner {
     const auto spec = core_.state.record(value_of(t_.action)).spec;
     const Location at = *t_.source;
     const memory::Stream work = at.is_cuda() ? load_stream() : memory::Stream{};
-    LoadContext context(*spec, core_.region(at), work);
+    LoadContext context(*spec, core_.region(at), work, [this, at](Bytes bytes) { return make(at, bytes); });
     Loaded loaded = call(*stored().source, context);
     if (work) core_.driver->synchronize(work);
     check(loaded, *spec, at);
@@ -91,7 +97,7 @@ class Runner {
       return;
     }
     temporary_ = std::move(loaded.block);
-    made_ = core_.region(*t_.destination)->allocate(temporary_.bytes());
+    made_ = make(*t_.destination, temporary_.bytes());
     transfer(made_, temporary_);
   }
 
@@ -190,6 +196,7 @@ class Runner {
     report.source = t_.source;
     report.destination = t_.destination;
     report.bytes = t_.bytes;
+    report.compacted = compacted_;
     report.device_after = core_.observe(device());
     report.end_ns = now_ns();
     const std::lock_guard lock(core_.mutex);
@@ -202,6 +209,7 @@ class Runner {
   Transition t_;
   memory::Block made_;
   memory::Block temporary_;
+  Bytes compacted_ = 0;
   memory::Stream in_flight_;  // a copy that is not known to be complete
 };
 

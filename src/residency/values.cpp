@@ -53,14 +53,15 @@ Allocation Core::allocate(Location at, Bytes bytes) {
     note_peak(at);
   }
   try {
-    memory::Block block = region(at)->allocate(bytes);
+    memory::Block block = make_block(at, bytes).block;
     {
       const std::lock_guard lock(mutex);
+      note_carved(charge, block);
       note_peak(at);
     }
     return Allocation(shared_from_this(), charge, std::move(block));
   } catch (...) {
-    end_allocation(charge, bytes);
+    end_allocation(charge, nullptr, bytes);
     throw;
   }
 }
@@ -121,6 +122,7 @@ HandleId Core::adopt(Allocation& allocation, Location at, const ValueSpec& spec,
     value = value_or_raise(state.adopt(spec, at, bytes, payer), state);
     stored.emplace_back();
   }
+  carving->forget(allocation.block_.data(), bytes);
   stored[value.serial].blocks.push_back({at, std::move(allocation.block_)});
   carving->carved -= own;
   if (carving->carved == 0 && carving->released) {

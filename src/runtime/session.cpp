@@ -119,17 +119,17 @@ class Session {
     std::vector<residency::HandleId> used;
     if (stage.plan) {
       run.plan = workload::plan_of(stage, handles_);
-      run.explanation = manager_->explain(run.plan);
     } else {
       const control::Request request = workload::request_of(stage, handles_);
       run.decision = control::decision_or_throw(
           control::decide(manager_->planning_state(), request, policy_, metadata_, options_.decide));
       run.plan = run.decision->plan;
       run.plan.produce = workload::productions_of(stage, handles_);
-      run.explanation = run.decision->explanation;
+      run.plan.workspace = workload::workspace_of(stage);
       version = run.decision->expected_version;
       for (const control::Requirement& item : request.require) used.push_back(item.value);
     }
+    run.explanation = manager_->explain(run.plan);
     run_scope(stage, run, version);
     metadata_.touch(used);
     phase_ = "check";

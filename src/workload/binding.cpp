@@ -39,11 +39,17 @@ std::vector<residency::Production> productions_of(const Stage& stage, Handles ha
   return productions;
 }
 
+std::vector<residency::Workspace> workspace_of(const Stage& stage) {
+  if (!stage.layout.workspace_from) return {};
+  return {{*stage.layout.workspace_from, stage.layout.workspace_bytes}};
+}
+
 residency::Plan plan_of(const Stage& stage, Handles handles) {
   residency::Plan plan;
   plan.name = stage.name.text;
   plan.reservations = specs_of(stage.reserve);
   plan.produce = productions_of(stage, handles);
+  plan.workspace = workspace_of(stage);
   if (stage.plan) {
     plan.reclaim = bind_all(stage.plan->reclaim, handles);
     plan.enter = bind_all(stage.plan->enter, handles);

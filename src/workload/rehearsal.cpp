@@ -16,6 +16,12 @@ using residency::State;
 /// A simulated manager needs an identity; any one will do, since no handle of it leaves the rehearsal's result.
 constexpr residency::ManagerId kRehearsal{1};
 
+/// What a stage's body carves and makes.
+struct Body {
+  std::vector<residency::Production> produce{};
+  std::vector<residency::Workspace> workspace{};
+};
+
 class Rehearser {
  public:
   Rehearser(const World& world, const control::DecideOptions& options)
@@ -23,7 +29,17 @@ class Rehearser {
         options_(options),
         policy_(policy_of(world)),
         handles_(world.values.size()),
-        result_{Answer::feasible, {}, {}, {}, {}, {}, 0, State(kRehearsal, world.budgets())} {
+        result_{Answer::feasible,
+                {},
+                {},
+                {},
+                {},
+                {},
+                0,
+                0,
+                State(kRehearsal, world.budgets()),
+                residency::Layout(world.budgets())} {
+    for (const auto& [at, budget] : world.budgets()) followed_.push_back(at);
     if (world.policy.search_state_limit) options_.search_state_limit = *world.policy.search_state_limit;
   }
 
@@ -43,7 +59,7 @@ class Rehearser {
     return true;
   }
 
-  bool run(const control::Request& request, const Place& place, std::vector<residency::Production> produce) {
+  bool run(const control::Request& request, const Place& place, const Body& body) {
     StageRehearsal& stage = add_stage(request.name, place);
     control::Outcome outcome = control::decide(result_.state, request, policy_, metadata_, options_);
     if (auto* infeasible = std::get_if<control::Infeasible>(&outcome)) {
@@ -57,7 +73,8 @@ class Rehearser {
                               stage.inconclusive->detail));
     }
     stage.decision = std::get<control::Decision>(std::move(outcome));
-    stage.decision->plan.produce = std::move(produce);
+    stage.decision->plan.produce = body.produce;
+    stage.decision->plan.workspace = body.workspace;
     if (!run_plan(stage, stage.decision->plan)) return false;
     std::vector<residency::HandleId> used;
     for (const control::Requirement& item : request.require) used.push_back(item.value);
@@ -76,6 +93,7 @@ class Rehearser {
         result_.place = operand.place;
         return fail(result_.stages.back(), Answer::infeasible, residency::describe(*refusal, result_.state));
       }
+      for (const Location at : followed_) result_.layout.remove(handles_[operand.index], at);
       metadata_.forget(handles_[operand.index]);
     }
     return true;
@@ -97,12 +115,19 @@ class Rehearser {
         refusal = *why;
       } else {
         handles_[index] = std::get<residency::HandleId>(adopted);
+        refusal = lay_out(handles_[index], value.at.front(), value.spec.logical_bytes);
       }
     }
     for (const Location at : rest) {
       if (refusal) break;
-      auto outcome = result_.state.apply(residency::Ensure{handles_[index], at, {}});
-      if (const Refusal* why = std::get_if<Refusal>(&outcome)) refusal = *why;
+      const residency::Action action = residency::Ensure{handles_[index], at, {}};
+      residency::Simulation next =
+          residency::simulate(std::move(result_.state), std::move(result_.layout), "initial placement",
+                              std::span(&action, 1), residency::Detail::brief);
+      result_.state = std::move(next.state);
+      result_.layout = std::move(next.layout);
+      result_.compacted_bytes += next.explanation.compacted_bytes();
+      refusal = next.explanation.refusal;
     }
     if (refusal) {
       result_.placement = residency::simulate(result_.state, "initial placement", {}).explanation;
@@ -117,6 +142,14 @@ class Rehearser {
     return true;
   }
 
+  /// The block of a value that starts here.
+  std::optional<Refusal> lay_out(residency::HandleId value, Location at, Bytes bytes) {
+    auto placed = result_.layout.place(result_.state, value, at, bytes);
+    if (auto* refusal = std::get_if<Refusal>(&placed)) return std::move(*refusal);
+    result_.compacted_bytes += std::get<Bytes>(placed);
+    return std::nullopt;
+  }
+
   StageRehearsal& add_stage(const std::string& name, const Place& place) {
     StageRehearsal& stage = result_.stages.emplace_back();
     stage.name = name;
@@ -125,11 +158,13 @@ class Rehearser {
   }
 
   bool run_plan(StageRehearsal& stage, const residency::Plan& plan) {
-    residency::Simulation simulation = residency::simulate(result_.state, plan);
+    residency::Simulation simulation = residency::simulate(result_.state, result_.layout, plan);
     stage.explanation = std::move(simulation.explanation);
     note_peaks(stage.explanation, stage.name);
     if (!stage.explanation.feasible) return fail(stage, Answer::infeasible, stage.explanation.reason);
     result_.state = std::move(simulation.state);
+    result_.layout = std::move(simulation.layout);
+    result_.compacted_bytes += stage.explanation.compacted_bytes();
     result_.moved_bytes += stage.explanation.moved_bytes();
     return true;
   }
@@ -162,6 +197,7 @@ class Rehearser {
   control::DeterministicTieredLRU policy_;
   control::ValueMetadata metadata_;
   std::vector<residency::HandleId> handles_;
+  std::vector<Location> followed_;
   Rehearsal result_;
 };
 
@@ -171,9 +207,10 @@ Rehearsal rehearse(const Workload& workload, const control::DecideOptions& optio
   Rehearser rehearser(workload.world, options);
   if (!rehearser.place_values()) return rehearser.take();
   for (const Stage& stage : workload.stages) {
-    const bool feasible = stage.plan ? rehearser.run(plan_of(stage, rehearser.handles()), stage.name.place)
-                                     : rehearser.run(request_of(stage, rehearser.handles()), stage.name.place,
-                                                     productions_of(stage, rehearser.handles()));
+    const bool feasible =
+        stage.plan ? rehearser.run(plan_of(stage, rehearser.handles()), stage.name.place)
+                   : rehearser.run(request_of(stage, rehearser.handles()), stage.name.place,
+                                   {productions_of(stage, rehearser.handles()), workspace_of(stage)});
     if (!feasible || !rehearser.release(stage.release)) break;
   }
   return rehearser.take();

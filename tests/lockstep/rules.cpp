@@ -54,10 +54,6 @@ Bytes Rules::allocated(Location at) const {
   for (const auto& [key, block] : blocks_) sum += block.at == at ? rounded(block.bytes) : 0;
   return sum;
 }
-bool Rules::has_piece(Location at, Bytes bytes) const {
-  const auto arena = arenas_.find(at);
-  return arena == arenas_.end() || memory::Arena(arena->second).allocate(bytes).has_value();
-}
 bool Rules::admits(Location at, Bytes bytes) const {  // R24
   const std::optional<Bytes> limit = budget(at);
   return !limit || charged(at) + bytes <= *limit;
@@ -100,16 +96,6 @@ bool Rules::any_token() const {
     }
   }
   return !reservations_.empty();
-}
-
-// --- Addresses: the same first fit in the same order as a region.
-
-std::optional<Bytes> Rules::take(Location at, Bytes bytes) {
-  const auto arena = arenas_.find(at);
-  return arena == arenas_.end() ? std::nullopt : arena->second.allocate(bytes);
-}
-void Rules::give_back(Location at, const std::optional<Bytes>& offset, Bytes bytes) {
-  if (offset) arenas_.at(at).free(*offset, bytes);
 }
 
 // --- Actions.
@@ -166,6 +152,7 @@ void Rules::judge_install(Expectation& expected, const RuleValue& value, Locatio
     expected.work = Expectation::Work::load;
     expected.source = value.source;
     expected.bytes = value.spec.logical_bytes;
+    expected.has_piece = has_piece(at, expected.bytes) && has_piece(*value.source, expected.bytes);
     if (*value.source != at && !admits(*value.source, storage)) expected.refusals.insert(kBudget);
     return;
   }
@@ -211,26 +198,35 @@ void Rules::attempt(const Action& action, const Expectation& expected) {
   }
 }
 
-void Rules::carry_out(const Action& action, const Expectation& expected, Bytes actual) {
+Bytes Rules::carry_out(const Action& action, const Expectation& expected, Bytes actual) {
   const std::uint64_t serial = residency::value_of(action).serial;
   RuleValue& value = values_[serial];
   if (std::holds_alternative<residency::Discard>(action)) {
     while (!value.copies.empty()) remove(serial, value.copies.begin()->first);
     value.source.reset();
     value.discarded = true;
-    return;
+    return 0;
   }
+  Bytes before = 0, after = 0;
+  for (const auto& [at, bytes] : compacted_) before += bytes;
   if (expected.destination) {
     note(*expected.destination, value.spec.storage_bytes, 0);
     if (expected.work == Expectation::Work::load && expected.source != expected.destination) {
       note(*expected.source, 0, value.spec.storage_bytes);
     }
+    std::optional<Bytes> made;  // what a load makes elsewhere is there until its copy is done
+    const bool elsewhere =
+        expected.work == Expectation::Work::load && expected.source != expected.destination;
+    if (elsewhere) made = take(*expected.source, actual);
     RuleCopy copy;
     copy.actual = actual;
     copy.offset = take(*expected.destination, actual);
     value.copies.emplace(*expected.destination, std::move(copy));
+    if (elsewhere) give_back(*expected.source, made, actual);
   }
   if (expected.removes) remove(serial, *expected.removes);
+  for (const auto& [at, bytes] : compacted_) after += bytes;
+  return after - before;
 }
 
 void Rules::remove(std::uint64_t serial, Location at) {
@@ -243,15 +239,15 @@ void Rules::remove(std::uint64_t serial, Location at) {
 
 void Rules::run_phase(const std::vector<Action>& actions, const std::string& phase, Forecast& into) {
   for (std::size_t i = 0; i < actions.size() && into.feasible; ++i) {
-    const Expectation expected = judge(actions[i]);
+    Expectation expected = judge(actions[i]);
+    if (expected.allowed() && !expected.has_piece) expected.refusals.insert(kBudget);  // R27
     if (!expected.allowed()) {
       into.feasible = false;
       into.where = phase + " " + std::to_string(i);
       into.refusals = expected.refusals;
       return;
     }
-    // Addresses are no matter of a forecast: what does not fit in one piece is found out when it runs.
-    carry_out(actions[i], expected, expected.bytes);
+    expected.compacted = carry_out(actions[i], expected, expected.bytes);
     into.actions.push_back(expected);
   }
 }

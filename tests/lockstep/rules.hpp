@@ -31,7 +31,8 @@ struct Expectation {
   std::optional<Location> destination;
   std::optional<Location> removes;  // after install, or instead of it
   Bytes bytes = 0;                  // copied or loaded
-  bool has_piece = true;            // whether the addresses allow what the bytes allow
+  bool has_piece = true;            // whether the addresses allow what the bytes allow (R27)
+  Bytes compacted = 0;              // slid for it, in a forecast
 
   bool allowed() const { return refusals.empty(); }
 };
@@ -102,7 +103,10 @@ class Rules {
   Bytes peak_charged(Location at) const;
   /// Bytes in the blocks of the manager's own region.
   Bytes allocated(Location at) const;
+  /// In one piece, after sliding what may slide where that is needed (R27).
   bool has_piece(Location at, Bytes bytes) const;
+  Bytes largest_free(Location at) const;
+  Bytes compacted(Location at) const;
   bool admits(Location at, Bytes bytes) const;
   /// Ownership, placement, reservations and protections, for R48.
   std::vector<std::uint64_t> fingerprint() const;
@@ -110,8 +114,8 @@ class Rules {
 
   // Actions.
   Expectation judge(const Action& action) const;
-  /// `actual` bytes of what was installed.
-  void carry_out(const Action& action, const Expectation& expected, Bytes actual);
+  /// `actual` bytes of what was installed. Returns how many bytes slid for it.
+  Bytes carry_out(const Action& action, const Expectation& expected, Bytes actual);
   /// Charged and given up again: only the peaks of accounts that existed remember it (R20).
   void attempt(const Action& action, const Expectation& expected);
   Forecast forecast(const Plan& plan) const;
@@ -140,11 +144,24 @@ class Rules {
   /// Sets every peak to what is charged now: the peaks of a scope.
   void restart_peaks();
 
+  // Addresses, after something of which the rules do not know how far it came.
+  void readdress(std::uint64_t serial, Location at, std::optional<Bytes> offset);
+  /// Takes the location's arena from the addresses. False where two blocks overlap.
+  bool rebuild_arena(Location at);
+  void set_compacted(Location at, Bytes bytes) { compacted_[at] = bytes; }
+
  private:
   struct Peak {
     Bytes used = 0;
     Bytes charged = 0;
   };
+  struct Sliding {  // one block of a location
+    Bytes offset = 0, size = 0;
+    bool slides = false;
+    Bytes* home = nullptr;  // where its offset is kept
+  };
+  std::vector<Sliding> blocks_at(Location at);
+  std::optional<Bytes> slide(Location at, Bytes bytes);
   std::optional<Bytes> take(Location at, Bytes bytes);
   void give_back(Location at, const std::optional<Bytes>& offset, Bytes bytes);
   void note(Location at, Bytes more_used, Bytes more_reserved);
@@ -164,6 +181,7 @@ class Rules {
   std::map<std::uint64_t, RuleReservation> reservations_;
   std::map<std::uint64_t, RuleBlock> blocks_;
   std::map<Location, Peak> peaks_;
+  std::map<Location, Bytes> compacted_;
 };
 
 /// The code of a broken rule.

@@ -22,6 +22,7 @@ void World::check() {
   expect(late_readers_->empty(), late_readers_->empty() ? "" : late_readers_->front());
   const residency::Snapshot snapshot = manager_->snapshot();
   check_values(snapshot);
+  check_addresses(snapshot);
   check_locations(snapshot);
   check_shadow(snapshot);
   check_version(snapshot.version);
@@ -74,6 +75,28 @@ void World::check_values(const residency::Snapshot& snapshot) const {
   }
 }
 
+/// R27: every block is where the rules have it. Where they cannot know, they learn it; blocks never overlap.
+void World::check_addresses(const residency::Snapshot& snapshot) {
+  if (fault_hit()) addresses_unknown_ = true;
+  for (const residency::ValueSnapshot& value : snapshot.values) {
+    for (const residency::MaterializationSnapshot& there : value.materializations) {
+      const RuleCopy& copy = rules_->values()[value.handle.serial].copies.at(there.at);
+      if (!there.offset) continue;
+      if (addresses_unknown_) {
+        rules_->readdress(value.handle.serial, there.at, there.offset);
+      } else {
+        expect(copy.offset == there.offset,
+               fmt::format("v{} is at {} of {}, expected {}", value.handle.serial, *there.offset,
+                           there.at.name(), copy.offset.value_or(~Bytes{0})));
+      }
+    }
+  }
+  if (!addresses_unknown_) return;
+  for (const Location at : places_) expect(rules_->rebuild_arena(at), "two blocks overlap at " + at.name());
+  for (const residency::LocationSnapshot& seen : snapshot.locations)
+    rules_->set_compacted(seen.account.at, seen.compacted);
+}
+
 void World::check_locations(const residency::Snapshot& snapshot) const {
   for (const Location at : places_) {
     const residency::LocationSnapshot* seen = snapshot.at(at);
@@ -91,6 +114,9 @@ void World::check_locations(const residency::Snapshot& snapshot) const {
     same("peak used", rules_->peak_used(at), account.peak_used);
     same("peak charged", rules_->peak_charged(at), account.peak_charged);
     same("allocated", rules_->allocated(at), seen->allocated);
+    same("compacted", rules_->compacted(at), seen->compacted);
+    if (at != Location::pageable_host() && account.budget)
+      same("free in one piece", rules_->largest_free(at), seen->largest_free);
     if (const std::optional<Bytes> budget = rules_->budget(at)) {  // R24
       expect(account.peak_charged <= *budget, at.name() + " overshot its budget");
       expect(seen->peak_allocated <= *budget, at.name() + " allocated more than its budget");

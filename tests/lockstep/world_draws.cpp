@@ -76,7 +76,7 @@ std::vector<Action> World::draw_actions(Random& random, std::size_t most, Rules&
   for (std::size_t i = 0; i < count; ++i) {
     const Action action = draw_action(random);
     const Expectation expected = state.judge(action);
-    if (!expected.allowed()) {
+    if (!expected.allowed() || !expected.has_piece) {
       if (!sensible) actions.push_back(action);
       continue;
     }

@@ -280,14 +280,15 @@ void World::allocate(Random& random) {
     refusals.insert({kArgument, kUnavailable});
   } else if (!rules_->admits(at, charge)) {
     refusals.insert(kBudget);
-  } else if (!rules_->has_piece(at, bytes)) {
-    failures.insert(kAllocation);
+  } else if (!rules_->has_piece(at, bytes)) {  // R27
+    failures.insert(kBudget);
   }
   doing_ = fmt::format("{} B at {}", bytes, at.name());
   residency::Allocation block;
   const Outcome outcome = attempt([&] { block = manager_->allocate(at, bytes); });
   const std::uint64_t key = next_key_++;
   if (!settle(outcome, refusals, failures)) {
+    addresses_unknown_ = true;
     if (refusals.empty()) {  // R20: peaks keep the attempt
       rules_->reserve(key, at, charge, "unadopted");
       rules_->release(key);
@@ -330,11 +331,14 @@ void World::carve(Random& random) {
   const Bytes bytes = uniform_ ? 512 - random.below(255) : 1 + random.below(900);
   std::set<std::string> refusals, failures;
   if (round_up_to_granule(bytes) > room.available()) refusals.insert(kBudget);
-  if (!rules_->has_piece(room.at, bytes)) failures.insert(kAllocation);
+  if (!rules_->has_piece(room.at, bytes)) failures.insert(kBudget);
   doing_ = fmt::format("{} B out of `{}` with {} B", bytes, room.label, room.available());
   residency::Allocation block;
   const Outcome outcome = attempt([&] { block = open->reservation->allocate(bytes); });
-  if (!settle(outcome, refusals, failures)) return;
+  if (!settle(outcome, refusals, failures)) {
+    addresses_unknown_ = true;
+    return;
+  }
   const std::uint64_t key = next_key_++;
   rules_->carve(key, open->key, bytes);
   blocks_.push_back({std::move(block), key});

@@ -227,7 +227,7 @@ Bytes World::actual_of(const Action& action, const Expectation& expected) const 
 std::set<std::string> World::failures_of(const Action& action, const Expectation& expected) const {
   using Next = SourceState::Next;
   std::set<std::string> failures;
-  if (expected.work == Expectation::Work::copy && !expected.has_piece) failures.insert(kAllocation);
+  if (expected.work == Expectation::Work::copy && !expected.has_piece) failures.insert(kBudget);  // R27
   if (expected.work != Expectation::Work::load) return failures;
   const std::uint64_t serial = residency::value_of(action).serial;
   const SourceState& source = *sources_.at(serial);
@@ -241,10 +241,10 @@ std::set<std::string> World::failures_of(const Action& action, const Expectation
   const bool allocates =
       source.next == Next::good || source.next == Next::wrong_type || source.next == Next::too_small;
   if (allocates && !rules_->has_piece(*expected.source, too_small ? spec.logical_bytes - 1 : source.actual)) {
-    failures.insert(kAllocation);
+    failures.insert(kBudget);
   }
   if (expected.source != expected.destination && !rules_->has_piece(*expected.destination, source.actual)) {
-    failures.insert(kAllocation);
+    failures.insert(kBudget);
   }
   return failures;
 }
@@ -268,9 +268,12 @@ void World::check_report(const Action& action, const Expectation& expected,
   }
 }
 
-void World::carry_out(const Action& action, const Expectation& expected) {
+void World::carry_out(const Action& action, const Expectation& expected,
+                      const residency::TransitionReport& report) {
   const Bytes actual = actual_of(action, expected);
-  rules_->carry_out(action, expected, actual);
+  const Bytes compacted = rules_->carry_out(action, expected, actual);
+  expect(addresses_unknown_ || report.compacted == compacted,
+         fmt::format("expected {} B compacted, the report says {} B", compacted, report.compacted));
   const auto begun = shadow_->begin(action);
   expect(std::holds_alternative<residency::Transition>(begun), "state refuses " + text_of(action));
   shadow_->commit(std::get<residency::Transition>(begun), actual);
@@ -278,6 +281,7 @@ void World::carry_out(const Action& action, const Expectation& expected) {
 }
 
 void World::give_up(const Action& action, const Expectation& expected) {
+  addresses_unknown_ = true;  // a load may have slid blocks before it failed
   rules_->attempt(action, expected);
   const auto begun = shadow_->begin(action);
   expect(std::holds_alternative<residency::Transition>(begun), "state refuses " + text_of(action));
@@ -325,8 +329,6 @@ void World::transition(Random& random, Kind kind) {
     during_load_ = [ending] { ending->hold.release(); };
   }
 
-  const std::set<std::string> failures =
-      expected.allowed() ? failures_of(action, expected) : std::set<std::string>();
   residency::TransitionReport report;
   const memory::Stream given = stream ? streams_[*stream].stream : memory::Stream();
   const bool plain = random.chance(2);
@@ -343,9 +345,18 @@ void World::transition(Random& random, Kind kind) {
       report = manager_->run(action, given);
     }
   });
+  if (ending != nullptr && !ending->hold.active()) {  // before the load's block was made
+    for (const std::uint64_t serial : ending->serials) {
+      rules_->protect(serial, ending->at, true, -1);
+      shadow_->unprotect({rules_manager_, serial}, ending->at, residency::State::Token::hold);
+    }
+    holds_.pop_front();
+  }
+  const std::set<std::string> failures =
+      expected.allowed() ? failures_of(action, expected) : std::set<std::string>();
   if (settle(outcome, expected.refusals, failures)) {
     check_report(action, expected, report);
-    carry_out(action, expected);
+    carry_out(action, expected, report);
   } else if (expected.allowed()) {
     give_up(action, expected);
   } else if (outcome.code != kArgument) {
@@ -354,13 +365,6 @@ void World::transition(Random& random, Kind kind) {
     const Outcome state = attempt([&] { residency::raise(std::get<residency::Refusal>(refused), *shadow_); });
     expect(state.code == outcome.code,
            fmt::format("state says {}, the manager {}", state.code, outcome.code));
-  }
-  if (ending != nullptr && !ending->hold.active()) {
-    for (const std::uint64_t serial : ending->serials) {
-      rules_->protect(serial, ending->at, true, -1);
-      shadow_->unprotect({rules_manager_, serial}, ending->at, residency::State::Token::hold);
-    }
-    holds_.pop_front();
   }
 }
 

@@ -2,17 +2,23 @@
 
 #include <memory>
 #include <optional>
+#include <span>
+#include <variant>
+#include <vector>
 
 #include <fheres/base/bytes.hpp>
+#include <fheres/memory/arena.hpp>
 #include <fheres/memory/driver.hpp>
 #include <fheres/memory/location.hpp>
 
 namespace fheres::memory {
 
 class Region;
+class Relocation;
 
 /// Sole owner of a piece of a Region; returns it on destruction. Move-only, so two values never share storage
-/// (R8). Empty after a move. The owner must know that no stream still reads or writes it when it lets go.
+/// (R8). Empty after a move. The owner must know that no stream still reads or writes it when it lets go. Its address
+/// changes only by a Relocation that its owner allows.
 class Block {
  public:
   Block() = default;
@@ -30,6 +36,7 @@ class Block {
 
  private:
   friend class Region;
+  friend class Relocation;
   Block(std::shared_ptr<Region> region, std::byte* data, Bytes bytes);
   std::shared_ptr<Region> region_;
   std::byte* data_ = nullptr;
@@ -51,6 +58,19 @@ class Region : public std::enable_shared_from_this<Region> {
   /// A block aligned to kGranule. AllocationError when no free piece is large enough; its detail
   /// names the largest. Contents are unspecified: debug builds poison them.
   Block allocate(Bytes bytes);
+  /// The same, or nothing where the capacity has no such piece.
+  std::optional<Block> try_allocate(Bytes bytes);
+
+  /// Whether it is one piece with a capacity, in which addresses matter.
+  bool has_arena() const { return capacity_ && at_ != Location::pageable_host(); }
+  /// Only of a region with an arena: a copy of it, as if no relocation were under way; a block's offset in it.
+  Arena arena() const;
+  Bytes offset_of(const Block& block) const;
+  Bytes offset_of(const std::byte* data) const;
+  /// Begins to bring free bytes together (R27): plans it with Arena::plan_compaction, and keeps the gaps that it
+  /// needs from everybody else. Only of a region with an arena, blocks of this region, and one at a time:
+  /// std::logic_error.
+  std::variant<Relocation, Obstruction> relocate(std::span<Block* const> movable, Bytes wanted);
 
   Location at() const { return at_; }
   std::optional<Bytes> capacity() const { return capacity_; }
@@ -64,6 +84,7 @@ class Region : public std::enable_shared_from_this<Region> {
 
  private:
   friend class Block;
+  friend class Relocation;
   struct Pieces;
   Region(std::shared_ptr<Driver> driver, Location at, std::optional<Bytes> capacity);
   void release(std::byte* data, Bytes bytes) noexcept;
@@ -72,6 +93,45 @@ class Region : public std::enable_shared_from_this<Region> {
   Location at_;
   std::optional<Bytes> capacity_;
   std::unique_ptr<Pieces> pieces_;
+};
+
+/// Blocks of one region on their way together. While it lives their owner neither frees, moves nor reads them;
+/// everybody else may use the region. Destroyed before copy, or after one that failed, it leaves every block where it
+/// was. Move-only.
+class Relocation {
+ public:
+  static constexpr const char* kLost = "compaction";
+
+  Relocation(Relocation&& other) noexcept;
+  Relocation& operator=(Relocation&&) = delete;
+  ~Relocation();
+
+  /// Bytes of the blocks that move, in whole granules.
+  Bytes bytes() const { return plan_.copied(); }
+  /// Copies, and waits. On a stream of the device, or with an empty one at a host location. On failure every
+  /// block's bytes are where they were; a machine that fails while that is restored too is DeviceError with call
+  /// kLost: bytes of the blocks are then lost, and the gaps are never used again.
+  void copy(const Stream& stream);
+  /// Has to follow a copy that succeeded: gives the blocks their new addresses and frees what they left.
+  void commit();
+
+ private:
+  friend class Region;
+  struct Step {
+    Bytes to, from, bytes;
+  };
+  Relocation(std::shared_ptr<Region> region, Compaction plan, std::span<Block* const> movable);
+  std::vector<Step> steps() const;
+  void copy_one(const Stream& stream, Bytes to, Bytes from, Bytes bytes) const;
+  void undo(const Stream& stream, std::span<const Step> done) const;
+  void make_addressable() const;
+  void hide_free(Bytes offset, Bytes bytes) const;
+  void hide_tails() const;
+
+  std::shared_ptr<Region> region_;
+  Compaction plan_;
+  std::vector<Block*> blocks_;  // of each slide
+  bool lost_ = false;
 };
 
 }  // namespace fheres::memory

@@ -4,6 +4,7 @@
 #include <exception>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <fheres/base/bytes.hpp>
 #include <fheres/base/error.hpp>
@@ -49,6 +50,15 @@ class BudgetError : public ResidencyError {
               const std::string& what);
   Location at;
   Bytes budget, used, reserved, requested;
+};
+/// A BudgetError though the bytes are there: protected blocks keep them apart, so that no compaction can make a
+/// piece of what is requested (R27).
+class FragmentedError : public BudgetError {
+ public:
+  FragmentedError(Location where, Bytes budget_, Bytes used_, Bytes reserved_, Bytes requested_,
+                  Bytes largest_free_, std::vector<std::string> in_the_way_, const std::string& what);
+  Bytes largest_free;                   // the most that sliding could bring together
+  std::vector<std::string> in_the_way;  // names of values, or labels of reservations, by address
 };
 /// `residency/in-use`.
 class InUseError : public ResidencyError {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <fheres/residency/action.hpp>
+#include <fheres/residency/layout.hpp>
 #include <fheres/residency/plan.hpp>
 #include <fheres/residency/state.hpp>
 
@@ -22,6 +23,7 @@ struct ActionExplanation {
   std::optional<Location> source;       // resolved: read from, loaded at, or removed from
   std::optional<Location> destination;  // resolved: where it installs
   Bytes bytes = 0;                      // copied or loaded; 0 for a no-op and a removal
+  Bytes compacted = 0;                  // slid inside locations to make one piece of room for it (R27)
   std::string reason{};                 // why it is refused, not reached, or a no-op; empty otherwise
   std::optional<Refusal> refusal{};     // where State refused it
 };
@@ -49,6 +51,7 @@ struct LocationExplanation {
   Bytes charged_before = 0;  // used + reserved
   Bytes peak_charged = 0;    // the most that is charged at once, temporary charges included
   Bytes charged_after = 0;
+  Bytes compacted = 0;  // slid inside the location, for actions and for the body's blocks (R27)
   /// What holds the room at the peak, or at the refusal where this location has no room; largest first, equal
   /// ones in order of registration. Filled in only where asked for.
   std::vector<Holder> holders;
@@ -69,6 +72,8 @@ struct Explanation {
   const LocationExplanation* at(Location location) const;
   /// Bytes copied and loaded by all actions.
   Bytes moved_bytes() const;
+  /// Bytes that slide inside locations; not part of moved_bytes.
+  Bytes compacted_bytes() const;
 };
 
 /// How much to tell.
@@ -82,12 +87,19 @@ enum class Detail {
 struct Simulation {
   Explanation explanation;
   State state;
+  Layout layout{};
 };
 
 /// Runs the plan through State::begin and commit, in run-time order (R39, R40). Pure: no source runs and
 /// nothing outside changes. The first refusal ends the run; what comes after it is reported as not reached.
 /// std::invalid_argument for an empty plan name or reservation label.
 Simulation simulate(State state, const Plan& plan, Detail detail = Detail::full);
+/// The same with addresses (R27): every block is placed as it would be at run time, compactions are predicted, and a
+/// plan is refused where protected blocks prevent one. A load is taken to make one block of the logical bytes;
+/// Plan::workspace says what is assumed of the body.
+Simulation simulate(State state, Layout layout, const Plan& plan, Detail detail = Detail::full);
+Simulation simulate(State state, Layout layout, const std::string& name, std::span<const Action> actions,
+                    Detail detail = Detail::full);
 /// The same for one raw sequence, phase `execute` (R45).
 Simulation simulate(State state, const std::string& name, std::span<const Action> actions,
                     Detail detail = Detail::full);

@@ -56,11 +56,11 @@ class Manager {
   memory::Driver& driver() const;
 
   // Values.
-  /// A block to fill and then adopt; charged as reserved until then.
+  /// A block to fill and then adopt; charged as reserved until then. Nothing slides it until then.
   Allocation allocate(Location at, Bytes bytes);
   /// Takes the block over as a new must-preserve value (R4). On failure the caller keeps the block. The block
-  /// must be completely written, or whoever reads it must be ordered after its writer. A block carved out of
-  /// a reservation is paid for by it (R38); the specification's storage_bytes must not exceed what the
+  /// must be completely written: any later transition may slide it (R27), so its address holds only while a lease
+  /// protects it. A block carved out of a reservation is paid for by it (R38); the specification's storage_bytes must not exceed what the
   /// reservation has left.
   HandleId adopt(Allocation&& block, Location at, const ValueSpec& spec);
   /// A must-preserve value that has a handle and no bytes yet, so that a plan can name what its body produces

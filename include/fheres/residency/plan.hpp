@@ -26,6 +26,13 @@ struct Production {
   friend bool operator==(const Production&, const Production&) = default;
 };
 
+/// A block that the body carves out of the plan's reservation of that index when it starts, and frees when it ends.
+struct Workspace {
+  std::size_t reservation = 0;
+  Bytes bytes = 0;
+  friend bool operator==(const Workspace&, const Workspace&) = default;
+};
+
 /// One stage bound to handles (R39). Order at run time: reclaim, admit reservations, enter, body, adopt what it produces, exit,
 /// release reservations. Plain data; Manager copies it, so a later change of the original has no effect.
 struct Plan {
@@ -35,6 +42,9 @@ struct Plan {
   std::vector<Action> enter;
   std::vector<Production> produce{};
   std::vector<Action> exit{};
+  /// What explain assumes of the body's blocks (R27): these in order, then one for each value that it produces, of
+  /// its logical bytes; all before the body protects anything. What a body carves beyond that is not predicted.
+  std::vector<Workspace> workspace{};
   friend bool operator==(const Plan&, const Plan&) = default;
 };
 

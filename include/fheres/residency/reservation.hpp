@@ -25,8 +25,8 @@ class Reservation {
   ReservationId id() const;
   /// Bytes that are neither carved out nor adopted.
   Bytes available() const;
-  /// A block out of it: BudgetError beyond available(), LifetimeClosedError after release,
-  /// memory::AllocationError when no free piece is large enough.
+  /// A block out of it, after a compaction where one is needed (R27): BudgetError beyond available(),
+  /// FragmentedError where protected blocks prevent it, LifetimeClosedError after release.
   Allocation allocate(Bytes bytes);
   /// A second release does nothing.
   void release() noexcept;

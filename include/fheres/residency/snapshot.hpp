@@ -16,6 +16,8 @@ struct MaterializationSnapshot {
   Bytes actual_bytes = 0;   // of the block
   Bytes charged_bytes = 0;  // the specification's storage_bytes
   Protection protection;
+  /// Where the block is in the location's region, if that is one piece with a budget. Compaction changes it.
+  std::optional<Bytes> offset;
 };
 
 struct ValueSnapshot {
@@ -34,6 +36,7 @@ struct LocationSnapshot {
   Bytes allocated = 0;
   Bytes peak_allocated = 0;
   Bytes largest_free = 0;  // 0 where there is no budget
+  Bytes compacted = 0;     // slid inside the location so far (R27)
   /// What the device said, where observation is on and worked (R28). Evidence only.
   std::optional<memory::DeviceMemory> device;
 };

@@ -14,8 +14,10 @@ namespace fheres::residency {
 /// What a source may use while it loads. Every public operation of the manager is closed meanwhile (R18).
 class LoadContext {
  public:
-  LoadContext(const ValueSpec& spec, std::shared_ptr<memory::Region> region, memory::Stream stream)
-      : spec_(spec), region_(std::move(region)), stream_(std::move(stream)) {}
+  /// `make` gives blocks of the region; without it, whatever the region has in one piece.
+  LoadContext(const ValueSpec& spec, std::shared_ptr<memory::Region> region, memory::Stream stream,
+              std::function<memory::Block(Bytes)> make = {})
+      : spec_(spec), region_(std::move(region)), stream_(std::move(stream)), make_(std::move(make)) {}
 
   const ValueSpec& spec() const { return spec_; }
   /// Where the block has to be.
@@ -24,7 +26,8 @@ class LoadContext {
   /// Only at a cuda location: the transition's stream. Work that load() leaves in it is waited for.
   const memory::Stream& stream() const { return stream_; }
   /// Storage out of the charge that was made for this load: together at most the specification's
-  /// storage_bytes, else MaterializationError. memory::AllocationError when the region has no such piece.
+  /// storage_bytes, else MaterializationError. FragmentedError when protected blocks keep the region from having
+  /// such a piece.
   memory::Block allocate(Bytes bytes);
   memory::Block allocate() { return allocate(spec_.logical_bytes); }
 
@@ -32,6 +35,7 @@ class LoadContext {
   const ValueSpec& spec_;
   std::shared_ptr<memory::Region> region_;
   memory::Stream stream_;
+  std::function<memory::Block(Bytes)> make_;
   Bytes allocated_ = 0;
 };
 

@@ -65,7 +65,8 @@ struct Refusal {
     last_copy,
     absent_location,
     closed_reservation,
-    not_announced
+    not_announced,
+    fragmented  // the bytes are there, but protected blocks keep them apart (R27); never State's own
   };
   Rule rule{};
   HandleId value{};
@@ -73,6 +74,9 @@ struct Refusal {
   Protection counts{};  // in_use
   // budget: of the location, or of the reservation (as budget) where one has to pay.
   Bytes budget = 0, used = 0, reserved = 0, requested = 0;
+  // fragmented: the same figures, and the most that sliding could bring together, and whose blocks prevent more.
+  Bytes largest_free = 0;
+  std::shared_ptr<const std::vector<std::string>> in_the_way{};
 };
 
 /// A transition that has begun: what will be done, and what was charged for it. Made by State::begin, ended

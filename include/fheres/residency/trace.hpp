@@ -21,7 +21,8 @@ struct TransitionReport {
   std::string no_op_reason;  // where work is nothing
   std::optional<Location> source;
   std::optional<Location> destination;
-  Bytes bytes = 0;  // copied or loaded
+  Bytes bytes = 0;      // copied or loaded
+  Bytes compacted = 0;  // slid inside locations to make one piece of room for it (R27)
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
   std::optional<memory::DeviceMemory> device_before;  // of the cuda end, where observation is on (R28)
@@ -35,6 +36,7 @@ struct LocationPeak {
   Location at = Location::pageable_host();
   Bytes charged = 0;    // used + reserved + temporary
   Bytes allocated = 0;  // in its region, in whole granules
+  Bytes compacted = 0;  // slid inside the location meanwhile, for actions and for the body's blocks
 };
 
 /// One action of a plan that completed.

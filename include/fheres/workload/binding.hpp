@@ -19,6 +19,8 @@ control::Request request_of(const Stage& stage, Handles handles);
 control::Request request_of(const RequestEntry& request, Handles handles);
 /// What a stage's body makes, out of the plan's reservations.
 std::vector<residency::Production> productions_of(const Stage& stage, Handles handles);
+/// The block that a stage's body works in, out of the plan's reservations; none where it needs none.
+std::vector<residency::Workspace> workspace_of(const Stage& stage);
 /// The residency plan of a stage with a manual plan, named after the stage.
 residency::Plan plan_of(const Stage& stage, Handles handles);
 

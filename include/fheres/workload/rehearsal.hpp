@@ -43,9 +43,11 @@ struct Rehearsal {
   std::vector<StageRehearsal> stages;
   /// Initial placement: feasible on its own, or why not (then there are no stages).
   residency::Explanation placement;
-  std::vector<Peak> peaks;  // in location order
-  Bytes moved_bytes = 0;    // copied or loaded by stages; initial placement is not counted
-  residency::State state;   // at the end, or before the stage that failed
+  std::vector<Peak> peaks;     // in location order
+  Bytes moved_bytes = 0;       // copied or loaded by stages; initial placement is not counted
+  Bytes compacted_bytes = 0;   // slid inside locations, initial placement included (R27)
+  residency::State state;      // at the end, or before the stage that failed
+  residency::Layout layout{};  // of the budgeted pinned and cuda locations, which begin empty
 };
 
 /// `explain` of a Workload answers for its policy; of a Program, for the plans that it holds; requests are decided in
