@@ -54,6 +54,15 @@ std::string describe(const Refusal& r, const State& state) {
       return "the reservation is released";
     case Rule::not_announced:
       return fmt::format("{} is not announced: it has its bytes already", label(r, state));
+    case Rule::pageable_end:
+      return r.at == Location::pageable_host()
+                 ? fmt::format(
+                       "{} cannot arrive asynchronously: expected a copy between pinned-host and devices, "
+                       "one "
+                       "end is {}",
+                       label(r, state), r.at.name())
+                 : fmt::format("{} cannot arrive asynchronously: it has no copy, and its source loads at {}",
+                               label(r, state), r.at.name());
   }
   return {};
 }
@@ -69,6 +78,7 @@ void raise(const Refusal& r, const State& state) {
     case Rule::discarded_handle:
       throw HandleError(HandleError::Reason::discarded, r.value, text);
     case Rule::unavailable:
+    case Rule::pageable_end:
       throw UnavailableError(text);
     case Rule::budget:
       throw BudgetError(r.at, r.budget, r.used, r.reserved, r.requested, text);

@@ -52,8 +52,8 @@ Snapshot Core::snapshot() {
       value.source = record.source;
       value.discarded = record.discarded;
       for (const Materialization& m : record.materializations)
-        value.materializations.push_back(
-            {m.at, record.spec->logical_bytes, m.actual_bytes, record.spec->storage_bytes, m.protection});
+        value.materializations.push_back({m.at, record.spec->logical_bytes, m.actual_bytes,
+                                          record.spec->storage_bytes, m.protection, m.arrival.has_value()});
     }
     for (const Account& account : state.accounts()) seen.locations.push_back(look_at(*this, account));
     seen.reservations.assign(state.reservations().begin(), state.reservations().end());

@@ -19,7 +19,10 @@ struct ActionExplanation {
   Action action{};
   bool executable = false;
   bool no_op = false;
-  std::optional<Location> source;       // resolved: read from, loaded at, or removed from
+  bool asynchronous = false;       // it leaves its destination arriving (R21)
+  Bytes staged_bytes = 0;          // charged at pinned-host meanwhile: a staged copy between devices (R64)
+  bool settles = false;            // what it removes is an end of an arrival, which is waited for first (R23)
+  std::optional<Location> source;  // resolved: read from, loaded at, or removed from
   std::optional<Location> destination;  // resolved: where it installs
   Bytes bytes = 0;                      // copied or loaded; 0 for a no-op and a removal
   std::string reason{};                 // why it is refused, not reached, or a no-op; empty otherwise
@@ -58,7 +61,7 @@ struct LocationExplanation {
 struct Explanation {
   std::string plan;
   std::uint64_t state_version = 0;
-  std::vector<ActionExplanation> actions;  // in run-time order: reclaim, enter, exit (or execute)
+  std::vector<ActionExplanation> actions;  // in run-time order: reclaim, enter, prefetch, exit (or execute)
   std::vector<ReservationExplanation> reservations;
   std::vector<LocationExplanation> locations;  // every location with an account afterwards, in order
   bool feasible = true;
@@ -86,7 +89,8 @@ struct Simulation {
 
 /// Runs the plan through State::begin and commit, in run-time order (R39, R40). Pure: no source runs and
 /// nothing outside changes. The first refusal ends the run; what comes after it is reported as not reached.
-/// std::invalid_argument for an empty plan name or reservation label.
+/// std::invalid_argument for an empty plan name or reservation label, or
+/// a prefetch that is no asynchronous ensure.
 Simulation simulate(State state, const Plan& plan, Detail detail = Detail::full);
 /// The same for one raw sequence, phase `execute` (R45).
 Simulation simulate(State state, const std::string& name, std::span<const Action> actions,

@@ -16,6 +16,7 @@ struct MaterializationSnapshot {
   Bytes actual_bytes = 0;   // of the block
   Bytes charged_bytes = 0;  // the specification's storage_bytes
   Protection protection;
+  bool arriving = false;  // a copy to it is not known to be complete (R21)
 };
 
 struct ValueSnapshot {
