@@ -61,6 +61,7 @@ std::optional<Refusal> Run::take(const Step& step) {
   const Transition& transition = std::get<Transition>(begun);
   if (transition.charge != 0) mark(*transition.destination);
   if (transition.temporary != 0) mark(*transition.source);
+  if (transition.staging != 0) mark(Location::pinned_host());
   state_.commit(transition, transition.bytes);
   if (step.kind == Step::Kind::evict) mark(step.at);
   way_.steps.push_back(step);

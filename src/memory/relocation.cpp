@@ -147,7 +147,7 @@ void Relocation::copy(const Stream& stream) {
       copy_one(stream, step.to, step.from, step.bytes);
       ++done;
     }
-    if (stream && !all.empty()) region_->driver_->synchronize(region_->driver_->record(stream));
+    if (stream && !all.empty()) region_->driver_->synchronize(stream);
   } catch (...) {
     try {
       undo(stream, std::span(all).first(done));

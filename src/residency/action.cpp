@@ -20,7 +20,7 @@ std::optional<Location> location_of(const Action& action) {
 }
 
 const char* name(Phase phase) {
-  static constexpr const char* names[] = {"execute", "reclaim", "reserve", "enter", "exit"};
+  static constexpr const char* names[] = {"execute", "reclaim", "reserve", "enter", "prefetch", "exit"};
   return names[static_cast<std::size_t>(phase)];
 }
 

@@ -84,7 +84,7 @@ Core::Core(std::shared_ptr<memory::Driver> machine, ManagerOptions given)
     : driver(std::move(machine)),
       options(std::move(given)),
       id(next_manager()),
-      state(id, options.budgets, driver->device_count()) {
+      state(id, options.budgets, driver->device_count(), options.copies) {
   for (const auto& [at, budget] : options.budgets)
     regions[at.index()] = memory::Region::make(driver, at, budget);
 }
@@ -92,6 +92,8 @@ Core::Core(std::shared_ptr<memory::Driver> machine, ManagerOptions given)
 Core::~Core() {
   // Only pending tokens can be left: every other token keeps this object alive.
   reap();
+  for (Arriving& a : arrivals)
+    if (a.staging) keep_forever(std::move(a.staging));
   for (std::size_t serial = 0; serial < stored.size(); ++serial)
     for (const Materialization& m : state.records()[serial].materializations)
       if (m.protection.any())
@@ -119,6 +121,11 @@ void Core::reap() {
     for (const HandleId value : p.values) state.unprotect(value, p.at, State::Token::pending);
     return true;
   });
+  std::erase_if(arrivals, [&](const Arriving& a) {
+    if (!complete(a.ready)) return false;
+    end_arrival(a);
+    return true;
+  });
 }
 
 State Core::observed_state() {
@@ -128,6 +135,8 @@ State Core::observed_state() {
     if (p.forever || !std::all_of(p.events.begin(), p.events.end(), done)) continue;
     for (const HandleId value : p.values) copy.unprotect(value, p.at, State::Token::pending);
   }
+  for (const Arriving& a : arrivals)
+    if (complete(a.ready)) copy.settle(a.value, a.at);
   return copy;
 }
 
@@ -211,6 +220,7 @@ void Core::wait_for_pending() {
       check_open();
       reap();
       for (const Pending& p : pending) events.insert(events.end(), p.events.begin(), p.events.end());
+      for (const Arriving& a : arrivals) events.push_back(a.ready);
     }
     if (events.empty()) return;
     for (const memory::Event& e : events) driver->synchronize(e);
@@ -224,6 +234,8 @@ void Core::end_events(std::span<const memory::Event> done) {
     std::erase_if(p.events, [&](const memory::Event& e) {
       return std::find(done.begin(), done.end(), e) != done.end();
     });
+  for (Arriving& a : arrivals)
+    if (std::find(done.begin(), done.end(), a.ready) != done.end()) a.ready = {};
 }
 
 void Core::force_end() {
@@ -265,6 +277,7 @@ void Core::close(bool wait, bool force) {
     }
     closed = true;
     pending.clear();
+    arrivals.clear();
     freed.swap(stored);
     lock_is_free.notify_all();
   }

@@ -41,6 +41,17 @@ struct Pending {
   bool forever = false;  // its streams could be neither recorded nor synchronized (R34)
 };
 
+/// A copy that is on its way to a materialization, and the event that ends it (R21).
+struct Arriving {
+  HandleId value;
+  Location at;
+  memory::Event ready;         // empty: it has been waited for
+  memory::Block staging;       // of a staged copy between devices (R64)
+  std::uint64_t sequence = 0;  // of its report
+  std::int64_t stall_ns = 0;
+  std::uint32_t device_waits = 0;
+};
+
 /// Blocks that are carved out of a reservation and not adopted.
 struct Carving {
   struct Piece {
@@ -89,6 +100,7 @@ class Core : public std::enable_shared_from_this<Core> {
   State state;
   std::vector<Stored> stored;
   std::vector<Pending> pending;
+  std::vector<Arriving> arrivals;
   std::vector<Carving> carvings;
   std::vector<PeakWatch*> watches;
   std::array<std::shared_ptr<memory::Region>, Location::kCount> regions;
@@ -100,8 +112,9 @@ class Core : public std::enable_shared_from_this<Core> {
 
   // With the mutex held.
   void check_open() const;  // ReentrancyError, ClosedError
-  /// Ends pending tokens whose consumers are done (R33).
+  /// Ends pending tokens whose consumers are done (R33), and arrivals that are complete (R23).
   void reap();
+  Arriving* arriving(HandleId value, Location at);  // null: nothing is on its way there
   /// These events have been waited for: reap need not ask about them again.
   void end_events(std::span<const memory::Event> done);
   void compare_version(std::optional<std::uint64_t> expected) const;
@@ -126,6 +139,13 @@ class Core : public std::enable_shared_from_this<Core> {
   void warn(const std::string& message) const noexcept;
   std::optional<memory::DeviceMemory> observe(std::optional<Location> at) const noexcept;
   bool complete(const memory::Event& event) const noexcept;
+  // Arrivals (arrival.cpp).
+  /// Waits on the host until what arrives at `at`, if anything does, is there, and ends it.
+  void await(HandleId value, Location at);
+  /// Work that comes later in `stream` starts after the value's arrival at `at`, if one is under way (R22).
+  void order_after_arrival(const memory::Stream& stream, HandleId value, Location at);
+  /// Waits for the arrivals that the action would take an end from (R23).
+  void settle_for(const Action& action);
 
   // Values (values.cpp).
   Allocation allocate(Location at, Bytes bytes);
@@ -165,6 +185,7 @@ class Core : public std::enable_shared_from_this<Core> {
   void abandon() noexcept;
 
  private:
+  void end_arrival(const Arriving& arrived);
   void wait_for_pending();
   void force_end();
   Bytes compact(memory::Region& storage, Bytes bytes);

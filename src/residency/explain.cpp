@@ -53,6 +53,16 @@ class DryRun {
     for (std::size_t i = 0; i < list.size(); ++i) act(phase, i, list[i]);
   }
 
+  void prefetch(std::span<const Action> list) {
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      const auto* ensure = std::get_if<Ensure>(&list[i]);
+      if (ensure == nullptr || !ensure->asynchronous)
+        throw std::invalid_argument(
+            fmt::format("prefetch[{}] of plan '{}' is no asynchronous ensure", i, out_.plan));
+    }
+    actions(Phase::prefetch, list);
+  }
+
   void reserve(std::span<const ReservationSpec> list) {
     for (std::size_t i = 0; i < list.size(); ++i) {
       ReservationExplanation told{.index = i, .spec = list[i]};
@@ -144,6 +154,10 @@ class DryRun {
       told.reason = "not reached";
       return;
     }
+    for (const Location at : state_.arrivals_in_the_way(action)) {  // R23
+      state_.settle(value_of(action), at);
+      told.settles = true;
+    }
     const auto begun = state_.begin(action);
     if (const auto* refusal = std::get_if<Refusal>(&begun)) {
       told.refusal = *refusal;
@@ -156,6 +170,7 @@ class DryRun {
     const HandleId value = value_of(action);
     told.executable = true;
     told.no_op = t.work == Work::nothing;
+    told.asynchronous = t.asynchronous;
     told.reason = t.no_op_reason;
     told.source = t.source;
     told.destination = t.destination;
@@ -171,11 +186,14 @@ class DryRun {
     }
     if (t.work == Work::copy || t.work == Work::load) note_peak(*t.destination);
     if (t.temporary != 0) note_peak(*t.source);
+    if (t.staging != 0) note_peak(Location::pinned_host());
+    told.staged_bytes = t.staging;
     // What the commit takes away was still there at the peak.
     if (std::holds_alternative<Discard>(action)) {
       capture_all(nullptr);
-    } else if (t.source && (t.removes_source || t.temporary != 0)) {
-      capture(row(*t.source), &t);
+    } else {
+      if (t.source && (t.removes_source || t.temporary != 0)) capture(row(*t.source), &t);
+      if (t.staging != 0) capture(row(Location::pinned_host()), &t);
     }
     if (std::holds_alternative<Discard>(action)) {
       for (const Materialization& m : state_.record(value).materializations) layout_.remove(value, m.at);
@@ -260,6 +278,7 @@ class DryRun {
     const bool installs = in_flight->work == Work::copy || in_flight->work == Work::load;
     if (installs && in_flight->destination == r.told.at) add(in_flight->charge);
     if (in_flight->temporary != 0 && in_flight->source == r.told.at) add(in_flight->temporary);
+    if (in_flight->staging != 0 && r.told.at == Location::pinned_host()) add(in_flight->staging);
     sort_holders(r.told.holders);
   }
 
@@ -312,10 +331,11 @@ Simulation simulate(State state, const Plan& plan, Detail detail) {
 
 Simulation simulate(State state, Layout layout, const Plan& plan, Detail detail) {
   DryRun run(std::move(state), std::move(layout), plan.name, detail,
-             plan.reclaim.size() + plan.enter.size() + plan.exit.size());
+             plan.reclaim.size() + plan.enter.size() + plan.prefetch.size() + plan.exit.size());
   run.actions(Phase::reclaim, plan.reclaim);
   run.reserve(plan.reservations);
   run.actions(Phase::enter, plan.enter);
+  run.prefetch(plan.prefetch);
   run.body(plan.workspace, plan.produce);
   run.actions(Phase::exit, plan.exit);
   return run.finish();
@@ -343,6 +363,10 @@ std::vector<Holder> holders(const State& state, Location at) {
     if (const Materialization* m = records[serial].at(at))
       found.push_back({state.handle(serial), records[serial].spec->name, records[serial].spec->storage_bytes,
                        m->protection});
+  for (std::size_t serial = 0; serial < records.size(); ++serial)
+    for (const Materialization& m : records[serial].materializations)
+      if (at == Location::pinned_host() && m.arrival && m.arrival->staging != 0)
+        found.push_back({state.handle(serial), records[serial].spec->name, m.arrival->staging, {}});
   for (const ReservationRecord& r : state.reservations())
     if (r.spec.at == at && r.spec.bytes != 0) found.push_back({std::nullopt, r.spec.label, r.spec.bytes, {}});
   sort_holders(found);

@@ -41,9 +41,20 @@ Lease Core::acquire(std::span<const HandleId> values, Location at, const memory:
   auto body = std::make_shared<Lease::Body>(Lease::Body{shared_from_this(), at, {}, {}});
   if (consumer) body->consumers.push_back(consumer);
   const TransitionLock transition(*this);
+  {
+    const std::lock_guard lock(mutex);
+    reap();
+    body->values = protectable(values, at);
+  }
+  // R22; first, so that nothing is protected where it fails.
+  for (const HandleId value : body->values) {
+    if (consumer) {
+      order_after_arrival(consumer, value, at);
+    } else {
+      await(value, at);
+    }
+  }
   const std::lock_guard lock(mutex);
-  reap();
-  body->values = protectable(values, at);
   for (const HandleId value : body->values) state.protect(value, at, State::Token::use);
   return Lease(std::move(body));
 }
@@ -143,9 +154,18 @@ void Lease::add_consumer_stream(const memory::Stream& stream) {
   if (!body_) throw LifetimeClosedError("the lease is empty");
   if (!stream) throw std::invalid_argument("the consumer stream is empty");
   check_consumer(stream, body_->at);
-  const std::lock_guard lock(body_->core->mutex);
-  body_->core->check_open();
-  if (!body_->active) throw LifetimeClosedError("the lease is released");
+  Core& core = *body_->core;
+  const auto check = [&] {
+    core.check_open();
+    if (!body_->active) throw LifetimeClosedError("the lease is released");
+  };
+  {
+    const std::lock_guard lock(core.mutex);
+    check();
+  }
+  for (const HandleId value : body_->values) core.order_after_arrival(stream, value, body_->at);
+  const std::lock_guard lock(core.mutex);
+  check();
   auto& consumers = body_->consumers;
   if (std::find(consumers.begin(), consumers.end(), stream) == consumers.end()) consumers.push_back(stream);
 }

@@ -67,6 +67,20 @@ TransitionReport Manager::ensure(HandleId value, Location at, std::optional<Loca
   return run(Ensure{value, at, from}, stream);
 }
 
+TransitionReport Manager::prefetch(HandleId value, Location at, std::optional<Location> from,
+                                   const memory::Stream& stream) {
+  return run(Ensure{value, at, from, true}, stream);
+}
+
+void Manager::settle(HandleId value, Location at) {
+  {
+    const std::lock_guard lock(core_->mutex);
+    core_->check_open();
+    if (const auto refusal = core_->state.check_resident(value, at)) raise(*refusal, core_->state);
+  }
+  core_->await(value, at);
+}
+
 TransitionReport Manager::move(HandleId value, Location to, std::optional<Location> from,
                                const memory::Stream& stream) {
   return run(Move{value, to, from}, stream);

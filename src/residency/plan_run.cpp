@@ -41,8 +41,10 @@ Explanation PlanRun::explain(const std::string& name, std::span<const HandleId> 
 
 Explanation PlanRun::preflight(const Plan& plan, std::optional<std::uint64_t> expected) {
   std::vector<HandleId> values;
-  values.reserve(plan.reclaim.size() + plan.enter.size() + plan.exit.size() + plan.produce.size());
-  for (const auto* actions : {&plan.reclaim, &plan.enter, &plan.exit}) name_values(*actions, values);
+  values.reserve(plan.reclaim.size() + plan.enter.size() + plan.prefetch.size() + plan.exit.size() +
+                 plan.produce.size());
+  for (const auto* actions : {&plan.reclaim, &plan.enter, &plan.prefetch, &plan.exit})
+    name_values(*actions, values);
   for (const Production& item : plan.produce) values.push_back(item.value);
   return explain(plan.name, values, expected, [&](State state, Layout layout, Detail detail) {
     return simulate(std::move(state), std::move(layout), plan, detail).explanation;
@@ -68,6 +70,7 @@ void PlanRun::actions(Phase phase, std::span<const Action> list) {
   choice.by_destination = &streams_;
   for (std::size_t i = 0; i < list.size(); ++i) {
     try {
+      core_.settle_for(list[i]);  // R23
       report_.actions.push_back({phase, i, run_transition(core_, list[i], choice)});
     } catch (...) {
       fail(phase, i, list[i], std::nullopt);

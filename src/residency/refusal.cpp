@@ -70,6 +70,15 @@ std::string describe(const Refusal& r, const State& state) {
       return fmt::format("{} is not announced: it has its bytes already", label(r, state));
     case Rule::fragmented:
       return fragmented_text(r);
+    case Rule::pageable_end:
+      return r.at == Location::pageable_host()
+                 ? fmt::format(
+                       "{} cannot arrive asynchronously: expected a copy between pinned-host and devices, "
+                       "one "
+                       "end is {}",
+                       label(r, state), r.at.name())
+                 : fmt::format("{} cannot arrive asynchronously: it has no copy, and its source loads at {}",
+                               label(r, state), r.at.name());
   }
   return {};
 }
@@ -85,6 +94,7 @@ void raise(const Refusal& r, const State& state) {
     case Rule::discarded_handle:
       throw HandleError(HandleError::Reason::discarded, r.value, text);
     case Rule::unavailable:
+    case Rule::pageable_end:
       throw UnavailableError(text);
     case Rule::budget:
       throw BudgetError(r.at, r.budget, r.used, r.reserved, r.requested, text);

@@ -74,6 +74,9 @@ void Scope::Body::wait_for_consumers() const {
       });
       if (named) events.insert(events.end(), p.events.begin(), p.events.end());
     }
+    for (const Action& action : plan.exit)  // R23
+      for (const Location at : core->state.arrivals_in_the_way(action))
+        if (const Arriving* a = core->arriving(value_of(action), at)) events.push_back(a->ready);
   }
   for (const memory::Event& event : events) core->driver->synchronize(event);
   const std::lock_guard lock(core->mutex);
@@ -122,6 +125,7 @@ void Scope::enter() {
     for (std::size_t i = 0; i < b.plan.reservations.size(); ++i)
       b.reservations.push_back(run.reserve(i, b.plan.reservations[i]));
     run.actions(Phase::enter, b.plan.enter);
+    run.actions(Phase::prefetch, b.plan.prefetch);
   } catch (...) {
     b.end();
     throw;

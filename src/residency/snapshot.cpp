@@ -65,7 +65,7 @@ Snapshot Core::snapshot() {
       for (const Materialization& m : record.materializations)
         value.materializations.push_back({m.at, record.spec->logical_bytes, m.actual_bytes,
                                           record.spec->storage_bytes, m.protection,
-                                          offset_of(*this, serial, m.at)});
+                                          offset_of(*this, serial, m.at), m.arrival.has_value()});
     }
     for (const Account& account : state.accounts()) seen.locations.push_back(look_at(*this, account));
     seen.reservations.assign(state.reservations().begin(), state.reservations().end());

@@ -40,8 +40,9 @@ std::optional<Bytes> Account::remaining() const {
   return *budget - used - reserved;
 }
 
-State::State(ManagerId manager, const std::map<Location, Bytes>& budgets, std::optional<int> devices)
-    : manager_(manager), devices_(devices) {
+State::State(ManagerId manager, const std::map<Location, Bytes>& budgets, std::optional<int> devices,
+             CopyRules copies)
+    : manager_(manager), devices_(devices), copies_(std::move(copies)) {
   for (const auto& [at, budget] : budgets) {
     if (!present(at))
       throw std::invalid_argument(
@@ -173,7 +174,7 @@ void State::install(HandleId value, Location at, Bytes actual_bytes) {
   const auto next =
       std::find_if(places.begin(), places.end(), [&](const Materialization& m) { return m.at >= at; });
   FHERES_CHECK(next == places.end() || next->at != at);
-  places.insert(next, {at, actual_bytes, {}});
+  places.insert(next, {at, actual_bytes});
 }
 
 void State::remove(HandleId value, Location at) {
@@ -185,7 +186,7 @@ void State::remove(HandleId value, Location at) {
 }
 
 State State::copy_for(std::span<const HandleId> values) const {
-  State copy(manager_, {}, devices_);
+  State copy(manager_, {}, devices_, copies_);
   copy.version_ = version_;
   copy.values_.resize(values_.size());
   for (const HandleId value : values)
@@ -266,7 +267,10 @@ std::vector<Account> State::recount() const {
     return *found;
   };
   for (const ValueRecord& record : values_)
-    for (const Materialization& m : record.materializations) of(m.at).used += record.spec->storage_bytes;
+    for (const Materialization& m : record.materializations) {
+      of(m.at).used += record.spec->storage_bytes;
+      if (m.arrival && m.arrival->staging != 0) of(Location::pinned_host()).reserved += m.arrival->staging;
+    }
   for (const ReservationRecord& r : reservations_) of(r.spec.at).reserved += r.spec.bytes;
   for (const Charge& c : begun_) {
     of(c.at).used += c.used;

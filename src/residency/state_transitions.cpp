@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include <fheres/base/check.hpp>
+#include <fheres/memory/bandwidth.hpp>
 #include <fheres/residency/state.hpp>
 
 namespace fheres::residency {
@@ -17,6 +18,20 @@ bool removed_elsewhere(const Transition& t) { return t.work == Work::copy && t.r
 std::optional<Refusal> State::protected_at(HandleId value, const Materialization& where) const {
   if (!where.protection.any()) return std::nullopt;
   return Refusal{.rule = Rule::in_use, .value = value, .at = where.at, .counts = where.protection};
+}
+
+// What a copy to `to` reads: the one that was named, else the first in location order (R13), or the fastest (R14).
+const Materialization* State::source_of(const ValueRecord& record, Location to,
+                                        std::optional<Location> from) const {
+  if (from) return record.at(*from);
+  const Materialization* best = nullptr;
+  for (const Materialization& m : record.materializations) {
+    if (m.at == to) continue;
+    if (copies_.source_order == SourceOrder::location_order) return &m;
+    const auto speed = [&](Location end) { return memory::known_bandwidth(end, to).value_or(0); };
+    if (best == nullptr || speed(m.at) > speed(best->at)) best = &m;
+  }
+  return best;
 }
 
 std::variant<Transition, Refusal> State::resolve(const Action& action) const {
@@ -40,16 +55,7 @@ std::variant<Transition, Refusal> State::resolve_install(Transition t, std::opti
   if (from && record.at(*from) == nullptr)  // R13, also where nothing would be done
     return Refusal{.rule = Rule::unavailable, .value = value, .at = *from};
 
-  const Materialization* source = nullptr;
-  if (from) {
-    source = record.at(*from);
-  } else {
-    for (const Materialization& m : record.materializations) {  // R13: location order
-      if (m.at == to) continue;
-      source = &m;
-      break;
-    }
-  }
+  const Materialization* source = source_of(record, to, from);
 
   if (record.at(to) != nullptr) {
     if (!moves) {  // R9
@@ -71,6 +77,17 @@ std::variant<Transition, Refusal> State::resolve_install(Transition t, std::opti
     return Refusal{
         .rule = Rule::exclusive_elsewhere, .value = value, .at = record.materializations.front().at};
 
+  const auto* ensure = std::get_if<Ensure>(&t.action);
+  t.asynchronous = ensure != nullptr && ensure->asynchronous;
+  if (t.asynchronous) {  // R21: a pageable end would block the host
+    const std::optional<Location> read = source != nullptr ? source->at : record.source;
+    for (const Location end : {read.value_or(to), to})
+      if (end == Location::pageable_host())
+        return Refusal{.rule = Rule::pageable_end, .value = value, .at = end};
+    if (source == nullptr)
+      return Refusal{.rule = Rule::pageable_end, .value = value, .at = read.value_or(to)};
+  }
+
   t.charge = record.spec->storage_bytes;
   if (source != nullptr) {
     t.work = Work::copy;
@@ -87,12 +104,20 @@ std::variant<Transition, Refusal> State::resolve_install(Transition t, std::opti
     t.bytes = record.spec->logical_bytes;
     t.temporary = *record.source == to ? 0 : record.spec->storage_bytes;  // R16
   }
+  if (t.source->is_cuda() && to.is_cuda() && *t.source != to && !copies_.are_peers(*t.source, to))
+    t.staging = record.spec->storage_bytes;  // R64
   if (auto refusal = admit(to, t.charge)) {
     refusal->value = value;
     return *refusal;
   }
   if (t.temporary != 0) {
     if (auto refusal = admit(*t.source, t.temporary)) {
+      refusal->value = value;
+      return *refusal;
+    }
+  }
+  if (t.staging != 0) {
+    if (auto refusal = admit(Location::pinned_host(), t.staging)) {
       refusal->value = value;
       return *refusal;
     }
@@ -140,6 +165,10 @@ std::variant<Transition, Refusal> State::begin(const Action& action) {
     charge(*t->source, 0, t->temporary);
     begun_.push_back({*t->source, 0, t->temporary});
   }
+  if (t->staging != 0) {  // R64
+    charge(Location::pinned_host(), 0, t->staging);
+    begun_.push_back({Location::pinned_host(), 0, t->staging});
+  }
   return resolved;
 }
 
@@ -159,6 +188,12 @@ void State::end_charges(const Transition& t, bool keep_destination) {
     take(*t.source, 0, t.temporary);
     discharge(*t.source, 0, t.temporary);  // R16, on failure too
     if (keep_destination) establish(*t.source);
+  }
+  if (t.staging != 0) {
+    take(Location::pinned_host(), 0, t.staging);
+    const bool stays = t.asynchronous && keep_destination;  // until it has arrived
+    if (!stays) discharge(Location::pinned_host(), 0, t.staging);
+    if (keep_destination) establish(Location::pinned_host());
   }
   if (keep_destination) establish(*t.destination);
 }
@@ -181,6 +216,12 @@ void State::commit(const Transition& t, Bytes actual_bytes) {
   if (t.work != Work::remove) {
     FHERES_CHECK(actual_bytes >= record.spec->logical_bytes && actual_bytes <= record.spec->storage_bytes);
     install(value, *t.destination, actual_bytes);
+    if (t.asynchronous) {  // R21
+      for (Materialization& m : record.materializations) {
+        if (m.at == *t.destination) m.arrival = Arrival{*t.source, t.staging};
+        if (m.at == *t.destination || m.at == *t.source) ++m.protection.pending;
+      }
+    }
   }
   if (std::holds_alternative<Discard>(t.action)) {
     while (!record.materializations.empty()) remove(value, record.materializations.back().at);
@@ -195,6 +236,40 @@ void State::commit(const Transition& t, Bytes actual_bytes) {
 void State::abort(const Transition& t) {
   end_charges(t, false);
   if (!provisional_.empty()) drop_empty_provisional();
+}
+
+std::vector<Location> State::arrivals_in_the_way(const Action& action) const {
+  std::vector<Location> found;
+  if (check(value_of(action))) return found;
+  const ValueRecord& record = values_[value_of(action).serial];
+  std::optional<Location> gone;
+  if (const auto* drop = std::get_if<Drop>(&action)) gone = drop->at;
+  if (const auto* move = std::get_if<Move>(&action)) {
+    const Materialization* source = source_of(record, move->to, move->from);
+    if (source == nullptr || source->at == move->to) return found;
+    gone = source->at;
+  }
+  if (std::holds_alternative<Ensure>(action)) return found;
+  for (const Materialization& m : record.materializations)
+    if (m.arrival && (!gone || m.at == *gone || m.arrival->from == *gone)) found.push_back(m.at);
+  return found;
+}
+
+void State::settle(HandleId value, Location at) {
+  FHERES_CHECK(!check_resident(value, at));
+  auto& places = values_[value.serial].materializations;
+  const auto arrived =
+      std::find_if(places.begin(), places.end(), [&](const Materialization& m) { return m.at == at; });
+  FHERES_CHECK(arrived->arrival.has_value());
+  const Location from = arrived->arrival->from;
+  if (arrived->arrival->staging != 0) discharge(Location::pinned_host(), 0, arrived->arrival->staging);
+  arrived->arrival.reset();
+  for (Materialization& m : places) {
+    if (m.at != at && m.at != from) continue;
+    FHERES_CHECK(m.protection.pending > 0);
+    --m.protection.pending;
+  }
+  ++version_;
 }
 
 std::variant<Transition, Refusal> State::apply(const Action& action) {

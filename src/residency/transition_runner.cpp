@@ -58,6 +58,7 @@ class Runner {
     t_ = std::get<Transition>(begun);
     if (t_.charge != 0) core_.note_peak(*t_.destination);
     if (t_.temporary != 0) core_.note_peak(*t_.source);
+    if (t_.staging != 0) core_.note_peak(Location::pinned_host());
   }
 
   memory::Stream stream() {
@@ -81,6 +82,13 @@ class Runner {
     memory::Block* source = stored().find(*t_.source);
     FHERES_CHECK(source != nullptr);
     made_ = make(*t_.destination, source->bytes());
+    const HandleId value = value_of(t_.action);
+    if (device()) {
+      core_.order_after_arrival(t_.staging != 0 ? core_.transfer_stream(*t_.source) : stream(), value,
+                                *t_.source);
+    } else {
+      core_.await(value, *t_.source);
+    }
     transfer(made_, *source);
   }
 
@@ -139,27 +147,41 @@ class Runner {
   }
 
   void transfer(const memory::Block& destination, const memory::Block& source) {
-    if (source.bytes() == 0) return;
+    if (source.bytes() == 0 && !t_.asynchronous) return;
     memory::Driver& driver = *core_.driver;
     if (!device()) {
       driver.copy_host(destination.extent(), source.extent());
       return;
     }
+    const memory::Block* from = &source;
+    memory::Event staged;
+    if (t_.staging !=
+        0) {  // R64: out on a stream of the source's device, then in on one of the destination's
+      staging_ = make(Location::pinned_host(), source.bytes());
+      staging_in_flight_ = core_.transfer_stream(*t_.source);
+      if (source.bytes() != 0) driver.copy(staging_in_flight_, staging_.extent(), source.extent());
+      staged = driver.record(staging_in_flight_);
+      from = &staging_;
+    }
     in_flight_ = stream();
-    driver.copy(in_flight_, destination.extent(), source.extent());
-    driver.synchronize(driver.record(in_flight_));  // R19: complete before it is installed
-    in_flight_ = {};
+    if (staged) driver.wait(in_flight_, staged);
+    if (source.bytes() != 0) driver.copy(in_flight_, destination.extent(), from->extent());
+    ready_ = driver.record(in_flight_);
+    if (!t_.asynchronous) driver.synchronize(ready_);  // R19: complete before it is installed
+    in_flight_ = staging_in_flight_ = {};
   }
 
   // R20
   void undo() noexcept {
-    if (in_flight_) {
+    if (in_flight_ || staging_in_flight_) {
       // The copy may still run: its storage must not be given to somebody else before it is over.
       try {
-        core_.driver->synchronize(in_flight_);
+        for (const memory::Stream& stream : {staging_in_flight_, in_flight_})
+          if (stream) core_.driver->synchronize(stream);
       } catch (...) {
         if (made_) keep_forever(std::move(made_));
         if (temporary_) keep_forever(std::move(temporary_));
+        if (staging_) keep_forever(std::move(staging_));
         const std::lock_guard lock(core_.mutex);
         core_.warnings.push_back(
             "a failed copy could not be waited for: its storage is kept until the process ends");
@@ -167,6 +189,7 @@ class Runner {
     }
     made_ = {};
     temporary_ = {};
+    staging_ = {};
     const std::lock_guard lock(core_.mutex);
     core_.state.abort(t_);
   }
@@ -177,7 +200,11 @@ class Runner {
       const std::lock_guard lock(core_.mutex);
       if (t_.destination) core_.note_peak(*t_.destination);
       if (t_.source) core_.note_peak(*t_.source);
+      if (t_.staging != 0) core_.note_peak(Location::pinned_host());
       core_.state.commit(t_, made_.bytes());
+      if (t_.asynchronous)
+        core_.arrivals.push_back(
+            {value_of(t_.action), *t_.destination, ready_, std::move(staging_), core_.transitions});
       Stored& mine = stored();
       if (made_) mine.blocks.push_back({*t_.destination, std::move(made_)});
       const bool all = std::holds_alternative<Discard>(t_.action);
@@ -190,6 +217,7 @@ class Runner {
     }
     freed.clear();
     temporary_ = {};
+    staging_ = {};
     report.action = t_.action;
     report.work = t_.work;
     report.no_op_reason = t_.no_op_reason;
@@ -197,10 +225,13 @@ class Runner {
     report.destination = t_.destination;
     report.bytes = t_.bytes;
     report.compacted = compacted_;
+    report.asynchronous = t_.asynchronous;
     report.device_after = core_.observe(device());
     report.end_ns = now_ns();
+    if (t_.asynchronous) report.queued_ns = report.end_ns;
     const std::lock_guard lock(core_.mutex);
     report.sequence = core_.transitions;
+    report.arriving = t_.asynchronous && core_.arriving(value_of(t_.action), *t_.destination) != nullptr;
     core_.record(report);
   }
 
@@ -210,7 +241,10 @@ class Runner {
   memory::Block made_;
   memory::Block temporary_;
   Bytes compacted_ = 0;
+  memory::Block staging_;
   memory::Stream in_flight_;  // a copy that is not known to be complete
+  memory::Stream staging_in_flight_;
+  memory::Event ready_;
 };
 
 }  // namespace

@@ -16,10 +16,13 @@ bool is_reconstructible(const RuleValue& value) {
 
 }  // namespace
 
-Rules::Rules(residency::ManagerId manager, const std::map<Location, Bytes>& budgets, int devices)
-    : manager_(manager), devices_(devices), budgets_(budgets) {
+Rules::Rules(residency::ManagerId manager, const std::map<Location, Bytes>& budgets, int devices,
+             residency::CopyRules copies)
+    : manager_(manager), devices_(devices), copies_(std::move(copies)), budgets_(budgets) {
+  // Nobody outside sees the addresses of staging blocks, so there the rules count bytes only.
+  const bool staged = devices_ > 1 && copies_.peers.empty();
   for (const auto& [at, bytes] : budgets) {
-    if (at != Location::pageable_host()) arenas_.emplace(at, memory::Arena(bytes));
+    if (at.is_cuda() || (at == Location::pinned_host() && !staged)) arenas_.emplace(at, memory::Arena(bytes));
   }
 }
 
@@ -43,6 +46,7 @@ Bytes Rules::used(Location at) const {
 Bytes Rules::reserved(Location at) const {
   Bytes sum = 0;
   for (const auto& [key, reservation] : reservations_) sum += reservation.at == at ? reservation.left : 0;
+  for (const auto& [key, arrival] : arrivals_) sum += at == Location::pinned_host() ? arrival.staging : 0;
   return sum;
 }
 Bytes Rules::allocated(Location at) const {
@@ -52,6 +56,8 @@ Bytes Rules::allocated(Location at) const {
     if (copy != value.copies.end() && !copy->second.foreign) sum += rounded(copy->second.actual);
   }
   for (const auto& [key, block] : blocks_) sum += block.at == at ? rounded(block.bytes) : 0;
+  for (const auto& [key, arrival] : arrivals_)
+    sum += at == Location::pinned_host() && arrival.staging != 0 ? rounded(arrival.staged) : 0;
   return sum;
 }
 bool Rules::admits(Location at, Bytes bytes) const {  // R24
@@ -81,7 +87,8 @@ std::vector<std::uint64_t> Rules::fingerprint() const {
   for (const RuleValue& value : values_) {
     print.push_back(value.discarded ? 1 : 0);
     for (const auto& [at, copy] : value.copies) {
-      print.insert(print.end(), {at.index(), copy.actual, copy.use, copy.hold, copy.pending.size()});
+      print.insert(print.end(),
+                   {at.index(), copy.actual, copy.use, copy.hold, copy.pending.size(), copy.arriving});
     }
     print.push_back(~std::uint64_t{0});
   }
@@ -116,6 +123,13 @@ Expectation Rules::judge(const Action& action) const {
     if (value.copies.count(ensure->at) != 0) return expected;
     if (is_exclusive(value) && !value.copies.empty()) expected.refusals.insert(kOwnership);
     judge_install(expected, value, ensure->at, ensure->from, false);
+    if (ensure->asynchronous) {  // R21
+      const Location pageable = Location::pageable_host();
+      const bool copies = expected.work == Expectation::Work::copy;
+      if (!copies || expected.source == pageable || ensure->at == pageable)
+        expected.refusals.insert(kUnavailable);
+      expected.asynchronous = true;
+    }
     return expected;
   }
   if (const auto* move = std::get_if<residency::Move>(&action)) return judge_move(value, *move);
@@ -154,13 +168,20 @@ void Rules::judge_install(Expectation& expected, const RuleValue& value, Locatio
     expected.bytes = value.spec.logical_bytes;
     expected.has_piece = has_piece(at, expected.bytes) && has_piece(*value.source, expected.bytes);
     if (*value.source != at && !admits(*value.source, storage)) expected.refusals.insert(kBudget);
+    if (is_staged(value.source, at)) expected.staging = storage;
+    if (!admits(Location::pinned_host(), expected.staging)) expected.refusals.insert(kBudget);
     return;
   }
   expected.work = Expectation::Work::copy;
-  expected.source = from ? *from : value.copies.begin()->first;  // R13: in location order
-  if (value.copies.count(*expected.source) == 0) return;         // refused above
+  expected.source = from ? from : source_of(value, at);
+  if (value.copies.count(*expected.source) == 0) return;  // refused above
   expected.bytes = value.copies.at(*expected.source).actual;
   expected.has_piece = has_piece(at, expected.bytes);
+  if (is_staged(expected.source, at)) {
+    expected.staging = storage;
+    if (!admits(Location::pinned_host(), storage)) expected.refusals.insert(kBudget);
+    expected.has_piece = expected.has_piece && has_piece(Location::pinned_host(), expected.bytes);
+  }
   if (is_move) {
     expected.removes = expected.source;
     if (value.copies.at(*expected.source).is_protected()) expected.refusals.insert(kInUse);
@@ -175,10 +196,7 @@ Expectation Rules::judge_move(const RuleValue& value, const residency::Move& mov
     judge_install(expected, value, move.to, move.from, true);
     return expected;
   }
-  std::optional<Location> source = move.from;
-  for (const auto& [at, copy] : value.copies) {
-    if (!source && at != move.to) source = at;
-  }
+  const std::optional<Location> source = move.from ? move.from : source_of(value, move.to);
   if (!source || *source == move.to) return expected;
   expected.work = Expectation::Work::remove;
   expected.removes = source;
@@ -196,6 +214,7 @@ void Rules::attempt(const Action& action, const Expectation& expected) {
       exists(*expected.source)) {
     note(*expected.source, 0, storage);
   }
+  if (expected.staging != 0 && exists(Location::pinned_host())) note(Location::pinned_host(), 0, storage);
 }
 
 Bytes Rules::carry_out(const Action& action, const Expectation& expected, Bytes actual) {
@@ -214,6 +233,7 @@ Bytes Rules::carry_out(const Action& action, const Expectation& expected, Bytes 
     if (expected.work == Expectation::Work::load && expected.source != expected.destination) {
       note(*expected.source, 0, value.spec.storage_bytes);
     }
+    if (expected.staging != 0) note(Location::pinned_host(), 0, expected.staging);
     std::optional<Bytes> made;  // what a load makes elsewhere is there until its copy is done
     const bool elsewhere =
         expected.work == Expectation::Work::load && expected.source != expected.destination;
@@ -221,6 +241,13 @@ Bytes Rules::carry_out(const Action& action, const Expectation& expected, Bytes 
     RuleCopy copy;
     copy.actual = actual;
     copy.offset = take(*expected.destination, actual);
+    if (expected.asynchronous) {  // R21
+      RuleArrival arrival{serial, *expected.source, *expected.destination, expected.staging, actual, {}};
+      copy.arriving = true;
+      copy.pending.insert(next_arrival_);
+      value.copies.at(*expected.source).pending.insert(next_arrival_);
+      arrivals_.emplace(next_arrival_++, arrival);
+    }
     value.copies.emplace(*expected.destination, std::move(copy));
     if (elsewhere) give_back(*expected.source, made, actual);
   }
@@ -239,6 +266,7 @@ void Rules::remove(std::uint64_t serial, Location at) {
 
 void Rules::run_phase(const std::vector<Action>& actions, const std::string& phase, Forecast& into) {
   for (std::size_t i = 0; i < actions.size() && into.feasible; ++i) {
+    for (const std::uint64_t arrival : arrivals_in_the_way(actions[i])) settle(arrival);
     Expectation expected = judge(actions[i]);
     if (expected.allowed() && !expected.has_piece) expected.refusals.insert(kBudget);  // R27
     if (!expected.allowed()) {
@@ -269,6 +297,7 @@ Forecast Rules::forecast(const Plan& plan) const {
     }
   }
   copy.run_phase(plan.enter, "enter", result);
+  copy.run_phase(plan.prefetch, "prefetch", result);
   copy.produce(plan, kOwnKeys, result);
   copy.run_phase(plan.exit, "exit", result);
   for (std::size_t i = 0; i < plan.reservations.size(); ++i) copy.release(kOwnKeys + i);

@@ -11,6 +11,7 @@
 #include <fheres/memory/arena.hpp>
 #include <fheres/memory/location.hpp>
 #include <fheres/residency/action.hpp>
+#include <fheres/residency/copy_rules.hpp>
 #include <fheres/residency/plan.hpp>
 #include <fheres/residency/spec.hpp>
 
@@ -33,6 +34,8 @@ struct Expectation {
   Bytes bytes = 0;                  // copied or loaded
   bool has_piece = true;            // whether the addresses allow what the bytes allow (R27)
   Bytes compacted = 0;              // slid for it, in a forecast
+  bool asynchronous = false;        // it leaves a copy arriving
+  Bytes staging = 0;                // charged at pinned-host meanwhile
 
   bool allowed() const { return refusals.empty(); }
 };
@@ -44,6 +47,7 @@ struct RuleCopy {
   unsigned use = 0;
   unsigned hold = 0;
   std::multiset<std::uint64_t> pending;  // tickets of released leases
+  bool arriving = false;
   bool is_protected() const { return use + hold + pending.size() != 0; }
 };
 
@@ -53,6 +57,16 @@ struct RuleValue {
   std::optional<Location> source;
   bool discarded = false;
   bool announced = false;  // no bytes yet
+};
+
+/// A copy on its way: one pending ticket at either end, and perhaps a staging block in between.
+struct RuleArrival {
+  std::uint64_t serial = 0;
+  Location from = Location::pageable_host();
+  Location at = Location::pageable_host();
+  Bytes staging = 0;  // charged at pinned-host
+  Bytes staged = 0;   // of the block there
+  std::optional<Bytes> offset;
 };
 
 struct RuleReservation {
@@ -86,12 +100,14 @@ struct Forecast {
 /// every question a loop. Slow, small, and independent of residency::State on purpose.
 class Rules {
  public:
-  Rules(residency::ManagerId manager, const std::map<Location, Bytes>& budgets, int devices);
+  Rules(residency::ManagerId manager, const std::map<Location, Bytes>& budgets, int devices,
+        residency::CopyRules copies);
 
   // What is there.
   const std::vector<RuleValue>& values() const { return values_; }
   const std::map<std::uint64_t, RuleReservation>& reservations() const { return reservations_; }
   const std::map<std::uint64_t, RuleBlock>& blocks() const { return blocks_; }
+  const std::map<std::uint64_t, RuleArrival>& arrivals() const { return arrivals_; }
   std::optional<Bytes> budget(Location at) const;
   bool present(Location at) const { return at.is_host() || at.device() < devices_; }
   bool handle_is_good(std::uint64_t serial) const;
@@ -116,6 +132,11 @@ class Rules {
   Expectation judge(const Action& action) const;
   /// `actual` bytes of what was installed. Returns how many bytes slid for it.
   Bytes carry_out(const Action& action, const Expectation& expected, Bytes actual);
+  /// R23: arrivals that the action would take an end from.
+  std::vector<std::uint64_t> arrivals_in_the_way(const Action& action) const;
+  void settle(std::uint64_t arrival);
+  /// Of the newest arrival.
+  std::uint64_t last_arrival() const { return next_arrival_ - 1; }
   /// Charged and given up again: only the peaks of accounts that existed remember it (R20).
   void attempt(const Action& action, const Expectation& expected);
   Forecast forecast(const Plan& plan) const;
@@ -168,6 +189,8 @@ class Rules {
   void remove(std::uint64_t serial, Location at);
   void judge_install(Expectation& expected, const RuleValue& value, Location at, std::optional<Location> from,
                      bool is_move) const;
+  std::optional<Location> source_of(const RuleValue& value, Location to) const;
+  bool is_staged(std::optional<Location> from, Location to) const;
   Expectation judge_move(const RuleValue& value, const residency::Move& move) const;
   void install_block(RuleValue& value, std::uint64_t block);
   void produce(const Plan& plan, std::uint64_t first_key, Forecast& into);
@@ -175,11 +198,14 @@ class Rules {
 
   residency::ManagerId manager_;
   int devices_;
+  residency::CopyRules copies_;
   std::map<Location, Bytes> budgets_;
   std::map<Location, memory::Arena> arenas_;  // budgeted pinned and cuda
   std::vector<RuleValue> values_;
   std::map<std::uint64_t, RuleReservation> reservations_;
   std::map<std::uint64_t, RuleBlock> blocks_;
+  std::map<std::uint64_t, RuleArrival> arrivals_;
+  std::uint64_t next_arrival_ = std::uint64_t{1} << 50;  // apart from the tickets of leases
   std::map<Location, Peak> peaks_;
   std::map<Location, Bytes> compacted_;
 };

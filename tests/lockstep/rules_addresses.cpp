@@ -89,7 +89,7 @@ std::optional<Bytes> Rules::slide(Location at, Bytes bytes) {
 }
 
 void Rules::give_back(Location at, const std::optional<Bytes>& offset, Bytes bytes) {
-  if (offset) arenas_.at(at).free(*offset, bytes);
+  if (offset && arenas_.contains(at)) arenas_.at(at).free(*offset, bytes);
 }
 
 bool Rules::has_piece(Location at, Bytes bytes) const {

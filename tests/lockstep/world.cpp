@@ -11,6 +11,8 @@ const char* name(Kind kind) {
                                                  "adopt_from_reservation",
                                                  "register_source",
                                                  "ensure",
+                                                 "prefetch",
+                                                 "settle",
                                                  "move",
                                                  "drop",
                                                  "discard",
@@ -58,6 +60,12 @@ World::World(std::uint64_t seed, bool keep_log) : seed_(seed), keep_log_(keep_lo
   options.synchronize_only_what_is_needed = random.chance(2);
   machine_ = memory::make_stepped_driver(options);
   driver_ = std::make_shared<test::FaultyDriver>(machine_);
+  // Where sizes differ, addresses count, and nobody outside can tell when a staging block goes.
+  if (!uniform_ || random.chance(2)) copies_.peers = {{Location::cuda(0), Location::cuda(1)}};
+  if (random.chance(3)) copies_.source_order = residency::SourceOrder::fastest;
+  driver_->tell_of_records([this](const memory::Stream& stream) {
+    if (!body_reads_) records_.push_back({stream, machine_->submitted(stream)});
+  });
   for (int device = 0; device < devices_; ++device) {
     for (int i = 0; i < 2; ++i) {
       streams_.push_back({driver_->make_stream(Location::cuda(device), "consumer"), Location::cuda(device)});
@@ -65,17 +73,20 @@ World::World(std::uint64_t seed, bool keep_log) : seed_(seed), keep_log_(keep_lo
   }
   residency::ManagerOptions manager_options;
   manager_options.budgets = budgets_;
+  manager_options.copies = copies_;
   manager_options.trace_capacity = trace_capacity_;
   manager_options.warn = [this](const std::string& line) { warnings_.push_back(line); };
   manager_.emplace(driver_, manager_options);
-  rules_.emplace(manager_->manager_id(), budgets_, devices_);
-  shadow_.emplace(manager_->manager_id(), budgets_, devices_);
+  rules_.emplace(manager_->manager_id(), budgets_, devices_, copies_);
+  shadow_.emplace(manager_->manager_id(), budgets_, devices_, copies_);
   rules_manager_ = manager_->manager_id();
   last_version_ = manager_->state_version();
   last_fingerprint_ = rules_->fingerprint();
   if (keep_log_) {
-    std::string line =
-        fmt::format("world: {} sizes, {}", uniform_ ? "equal" : "mixed", faults_ ? "faults" : "no faults");
+    std::string line = fmt::format(
+        "world: {} sizes, {}, {}, {}", uniform_ ? "equal" : "mixed", faults_ ? "faults" : "no faults",
+        copies_.peers.empty() ? "staged" : "peers",
+        copies_.source_order == residency::SourceOrder::fastest ? "fastest source" : "first source");
     for (const auto& [at, bytes] : budgets_) line += fmt::format(", {}={}", at.name(), bytes);
     say(line);
   }
@@ -83,6 +94,7 @@ World::World(std::uint64_t seed, bool keep_log) : seed_(seed), keep_log_(keep_lo
 
 World::~World() {
   machine_->run_until_idle();  // readers look at blocks that the manager still owns
+  driver_->tell_of_records(nullptr);
 }
 
 void World::say(const std::string& line) {
@@ -155,11 +167,13 @@ void World::run(const Operation& operation) {
   version_may_grow_ = false;
   // What completes here has not been reaped when the operation begins (R33).
   for (std::uint64_t i = random.below(3); i > 0; --i) machine_->step();
+  records_.clear();
+  used_records_ = 0;
   finish_tickets();
   // Each action of a plan reaps, so what was pending at its start may slide for a later one.
   const bool several = operation.kind == Kind::execute || operation.kind == Kind::open_scope ||
                        operation.kind == Kind::close_scope || operation.kind == Kind::run_scope;
-  addresses_unknown_ = several && !tickets_.empty();
+  addresses_unknown_ = (several && !tickets_.empty()) || staging_possible();
   arm(random);
   say(name(kind_));
   dispatch(operation.kind, random);
@@ -182,7 +196,10 @@ void World::dispatch(Kind kind, Random& random) {
       return adopt_from_reservation(random);
     case Kind::register_source:
       return register_source(random);
+    case Kind::settle:
+      return settle_arrival(random);
     case Kind::ensure:
+    case Kind::prefetch:
     case Kind::move:
     case Kind::drop:
     case Kind::discard:
@@ -290,6 +307,11 @@ void World::finish_orderly(Random& random) {
   finish_tickets();
   version_may_grow_ = true;
   check();
+  while (!rules_->arrivals().empty()) {
+    const RuleArrival arrival = rules_->arrivals().begin()->second;
+    manager_->settle({rules_manager_, arrival.serial}, arrival.at);
+    finish_tickets();
+  }
   check_all_contents();
   manager_->close();
   expect(manager_->closed(), "close returned, and closed() is false");
@@ -331,6 +353,7 @@ void World::outlive(Random& random) {
   warnings_.clear();
   manager_.reset();
   expect(!leaks || !warnings_.empty(), "a manager that leaks what tokens protect does not warn");
+  if (!rules_->arrivals().empty()) machine_->run_until_idle();
   for (LiveLease& live : leases_) {
     for (const std::uint64_t serial : live.serials) {
       const residency::BlockView view = live.lease.view({rules_manager_, serial});

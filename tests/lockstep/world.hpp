@@ -26,6 +26,8 @@ enum class Kind {
   adopt_from_reservation,
   register_source,
   ensure,
+  prefetch,
+  settle,
   move,
   drop,
   discard,
@@ -52,7 +54,7 @@ enum class Kind {
   refused_close,
   step,
 };
-inline constexpr std::size_t kKinds = 29;
+inline constexpr std::size_t kKinds = 31;
 const char* name(Kind kind);
 /// `move v3 cuda:0 from pinned-host`.
 std::string text_of(const Action& action);
@@ -115,6 +117,10 @@ class World {
     std::vector<std::uint64_t> serials;
     Location at;
   };
+  struct Position {  // of an event: complete when the stream has come so far
+    memory::Stream stream;
+    std::uint64_t executed = 0;
+  };
   /// What a value's source does when it is next called.
   struct SourceState {
     enum class Next { good, throws, wrong_type, too_large, too_small, wrong_place };
@@ -151,7 +157,8 @@ class World {
   residency::HandleId draw_handle(Random& random) const;
   Action draw_action(Random& random) const;
   Action draw_action(Random& random, Kind kind) const;
-  std::vector<Action> draw_actions(Random& random, std::size_t most, Rules& state, bool sensible) const;
+  std::vector<Action> draw_actions(Random& random, std::size_t most, Rules& state, bool sensible,
+                                   std::optional<Kind> only = {}) const;
   Plan draw_plan(Random& random) const;
   ValueSpec draw_spec(Random& random) const;
   std::optional<std::size_t> draw_stream(Random& random, Location device) const;
@@ -164,6 +171,10 @@ class World {
   void register_source(Random& random);
   void announce(Random& random);
   void transition(Random& random, Kind kind);
+  void settle_arrival(Random& random);
+  void settle_in_the_way(const Action& action);
+  bool is_under_way(std::uint64_t arrival) const;
+  void note_arrival(const Expectation& expected, Bytes actual);
   void load_values_badly(Random& random);
   residency::Loaded load(SourceState& state, residency::LoadContext& context);
   void probe_reentrancy();
@@ -200,6 +211,7 @@ class World {
   void release_in_rules(std::uint64_t key);
   void free_in_rules(std::uint64_t key);
   void finish_tickets();
+  void finish_arrivals();
   std::vector<residency::HandleId> draw_tokens(Random& random, Location at, std::set<std::string>& refusals);
   struct OpenReservation {
     residency::Reservation* reservation;
@@ -245,6 +257,7 @@ class World {
   bool faults_ = false;
   std::size_t trace_capacity_ = 4096;
   std::map<Location, Bytes> budgets_;
+  residency::CopyRules copies_;
   std::vector<Location> places_;
 
   std::shared_ptr<memory::SteppedDriver> machine_;
@@ -265,6 +278,13 @@ class World {
   std::list<LiveBlock> blocks_;
   std::list<LiveScope> scopes_;
   std::map<std::uint64_t, Ticket> tickets_;
+  std::map<std::uint64_t, Position> arrivals_;  // by their keys in the rules
+  std::vector<Position> records_;               // of this operation, in order
+  bool body_reads_ = false;                     // events of a body's leases are no copy's
+  std::size_t used_records_ = 0;
+  /// An asynchronous copy was staged: in the middle of a plan its charge ends when the machine gets there, so that peaks
+  /// at pinned-host are only bounded from then on.
+  bool staging_was_open_ = false;
   std::shared_ptr<std::vector<std::string>> late_readers_ = std::make_shared<std::vector<std::string>>();
 
   struct Produced {
@@ -285,6 +305,8 @@ class World {
   bool warning_expected_ = false;
   bool version_may_grow_ = false;
   /// The rules do not know how far a compaction came: something failed, or consumers ended between two actions.
+  /// Whether copies between devices go through blocks at pinned-host, whose addresses nobody outside can see.
+  bool staging_possible() const { return devices_ > 1 && copies_.peers.empty(); }
   bool addresses_unknown_ = false;
   Kind kind_ = Kind::step;
   std::string doing_;

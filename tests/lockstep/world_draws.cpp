@@ -53,6 +53,18 @@ Action World::draw_action(Random& random, Kind kind) const {
   switch (kind) {
     case Kind::ensure:
       return residency::Ensure{value, draw_location(random), random.chance(2) ? from : std::nullopt};
+    case Kind::prefetch: {
+      const Location at =
+          random.chance(12) ? draw_location(random) : places_[1 + random.below(places_.size() - 1)];
+      from.reset();
+      if (random.chance(4)) from = places_[1 + random.below(places_.size() - 1)];
+      if (!random.chance(3) && value.manager == rules_manager_ && rules_->handle_is_good(value.serial)) {
+        for (const auto& [there, copy] : rules_->values()[value.serial].copies) {
+          if (there != Location::pageable_host() && there != at) from = there;
+        }
+      }
+      return residency::Ensure{value, at, from, true};
+    }
     case Kind::move:
       return residency::Move{value, draw_location(random), from};
     case Kind::drop:
@@ -64,17 +76,20 @@ Action World::draw_action(Random& random, Kind kind) const {
 
 Action World::draw_action(Random& random) const {
   const std::uint64_t draw = random.below(20);
+  if (draw == 0) return draw_action(random, Kind::prefetch);
   if (draw < 9) return draw_action(random, Kind::ensure);
   if (draw < 14) return draw_action(random, Kind::move);
   if (draw < 19) return draw_action(random, Kind::drop);
   return draw_action(random, Kind::discard);
 }
 
-std::vector<Action> World::draw_actions(Random& random, std::size_t most, Rules& state, bool sensible) const {
+std::vector<Action> World::draw_actions(Random& random, std::size_t most, Rules& state, bool sensible,
+                                        std::optional<Kind> only) const {
   std::vector<Action> actions;
   const std::size_t count = random.below(most + 1);
   for (std::size_t i = 0; i < count; ++i) {
-    const Action action = draw_action(random);
+    const Action action = only ? draw_action(random, *only) : draw_action(random);
+    for (const std::uint64_t arrival : state.arrivals_in_the_way(action)) state.settle(arrival);
     const Expectation expected = state.judge(action);
     if (!expected.allowed() || !expected.has_piece) {
       if (!sensible) actions.push_back(action);
@@ -112,6 +127,7 @@ Plan World::draw_plan(Random& random) const {
     }
     if (!sensible || state.can_produce(production, keys[which])) plan.produce.push_back(production);
   }
+  plan.prefetch = draw_actions(random, 2, state, sensible, Kind::prefetch);
   plan.exit = draw_actions(random, 2, state, sensible);
   return plan;
 }

@@ -21,6 +21,10 @@ std::string text_of(const Action& action) {
   if (const auto* ensure = std::get_if<residency::Ensure>(&action); ensure != nullptr && ensure->from) {
     text += fmt::format(" from {}", ensure->from->name());
   }
+  if (const auto* ensure = std::get_if<residency::Ensure>(&action);
+      ensure != nullptr && ensure->asynchronous) {
+    text += " asynchronously";
+  }
   if (const auto* move = std::get_if<residency::Move>(&action); move != nullptr && move->from) {
     text += fmt::format(" from {}", move->from->name());
   }
@@ -246,6 +250,9 @@ std::set<std::string> World::failures_of(const Action& action, const Expectation
   if (expected.source != expected.destination && !rules_->has_piece(*expected.destination, source.actual)) {
     failures.insert(kBudget);
   }
+  if (expected.staging != 0 && !rules_->has_piece(Location::pinned_host(), source.actual)) {
+    failures.insert(kAllocation);
+  }
   return failures;
 }
 
@@ -259,6 +266,7 @@ void World::check_report(const Action& action, const Expectation& expected,
   expect(report.end_ns >= report.start_ns, "the report ends before it starts");
   expect(report.bytes == expected.bytes,
          fmt::format("expected {} B in the report, got {} B", expected.bytes, report.bytes));
+  expect(report.asynchronous == expected.asynchronous, "the report is wrong about being asynchronous");
   if (expected.work == Expectation::Work::nothing) return;
   if (expected.destination) {
     expect(report.destination == expected.destination, "the report resolves another destination");
@@ -274,10 +282,58 @@ void World::carry_out(const Action& action, const Expectation& expected,
   const Bytes compacted = rules_->carry_out(action, expected, actual);
   expect(addresses_unknown_ || report.compacted == compacted,
          fmt::format("expected {} B compacted, the report says {} B", compacted, report.compacted));
+  note_arrival(expected, actual);
   const auto begun = shadow_->begin(action);
   expect(std::holds_alternative<residency::Transition>(begun), "state refuses " + text_of(action));
   shadow_->commit(std::get<residency::Transition>(begun), actual);
   ++completed_;
+}
+
+// Each copy that uses a stream ends with an event, and the order of a report is that of the events.
+void World::note_arrival(const Expectation& expected, Bytes actual) {
+  using Work = Expectation::Work;
+  if (expected.work != Work::copy && expected.work != Work::load) return;
+  if (expected.source == expected.destination) return;
+  if (!expected.source->is_cuda() && !expected.destination->is_cuda()) return;
+  if (actual == 0 && !expected.asynchronous) return;
+  used_records_ += expected.staging != 0 ? 2 : 1;
+  expect(used_records_ <= records_.size(), "a copy between devices or from one ended without an event");
+  // Nobody outside can tell when its staging block goes, and so what later blocks find free.
+  if (expected.asynchronous && expected.staging != 0) staging_was_open_ = addresses_unknown_ = true;
+  if (expected.asynchronous) arrivals_.emplace(rules_->last_arrival(), records_[used_records_ - 1]);
+}
+
+void World::settle_in_the_way(const Action& action) {
+  for (const std::uint64_t key : rules_->arrivals_in_the_way(action)) {
+    const RuleArrival arrival = rules_->arrivals().at(key);
+    expect(!is_under_way(key), text_of(action) + " came before an arrival of its value was settled");
+    rules_->settle(key);
+    shadow_->settle({rules_manager_, arrival.serial}, arrival.at);
+    arrivals_.erase(key);
+  }
+}
+
+void World::settle_arrival(Random& random) {  // R23
+  residency::HandleId value = draw_handle(random);
+  Location at = draw_resident_place(random);
+  if (!rules_->arrivals().empty() && !random.chance(4)) {
+    auto drawn = rules_->arrivals().begin();
+    std::advance(drawn, static_cast<std::ptrdiff_t>(random.below(rules_->arrivals().size())));
+    value.serial = drawn->second.serial;
+    value.manager = rules_manager_;
+    at = drawn->second.at;
+  }
+  doing_ = fmt::format("v{} at {}", value.serial, at.name());
+  std::set<std::string> refusals;
+  if (value.manager != rules_manager_ || !rules_->handle_is_good(value.serial)) {
+    refusals.insert(kHandle);
+  } else if (!rules_->resident(value.serial, at)) {
+    refusals.insert(kUnavailable);
+  }
+  const Outcome outcome = attempt([&] { manager_->settle(value, at); });
+  if (!settle(outcome, refusals, {})) return;
+  finish_tickets();
+  expect(!rules_->values()[value.serial].copies.at(at).arriving, "settle returned before the copy was done");
 }
 
 void World::give_up(const Action& action, const Expectation& expected) {
@@ -333,7 +389,9 @@ void World::transition(Random& random, Kind kind) {
   const memory::Stream given = stream ? streams_[*stream].stream : memory::Stream();
   const bool plain = random.chance(2);
   const Outcome outcome = attempt([&] {
-    if (plain && ensure != nullptr) {
+    if (plain && ensure != nullptr && ensure->asynchronous) {
+      report = manager_->prefetch(ensure->value, ensure->at, ensure->from, given);
+    } else if (plain && ensure != nullptr) {
       report = manager_->ensure(ensure->value, ensure->at, ensure->from, given);
     } else if (plain && move != nullptr) {
       report = manager_->move(move->value, move->to, move->from, given);

@@ -34,10 +34,11 @@ inline ValueSpec reconstructible(const std::string& name, Bytes bytes) {
 
 /// A manager on the stepped driver: queued work completes when a test steps, or when somebody synchronizes.
 struct World {
-  explicit World(std::map<Location, Bytes> budgets = {}, int devices = 2)
+  explicit World(std::map<Location, Bytes> budgets = {}, int devices = 2, CopyRules copies = {})
       : stepped(memory::make_stepped_driver({.devices = devices})) {
     ManagerOptions options;
     options.budgets = std::move(budgets);
+    options.copies = std::move(copies);
     options.warn = [this](const std::string& line) { warnings.push_back(line); };
     manager = std::make_unique<Manager>(stepped, options);
   }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -34,6 +35,10 @@ class FaultyDriver final : public memory::Driver {
     const std::lock_guard lock(mutex_);
     return counters_[static_cast<std::size_t>(kind)].calls;
   }
+  /// Is told of every event that was recorded, on the thread that did. Set it before the driver is shared.
+  void tell_of_records(std::function<void(const memory::Stream&)> recorded) {
+    recorded_ = std::move(recorded);
+  }
   /// How many calls were made to fail so far.
   std::uint64_t failures() const {
     const std::lock_guard lock(mutex_);
@@ -63,7 +68,9 @@ class FaultyDriver final : public memory::Driver {
 
   memory::Event record(const memory::Stream& stream) override {
     throw_when_due(Call::record, "record");
-    return inner_->record(stream);
+    memory::Event event = inner_->record(stream);
+    if (recorded_) recorded_(stream);
+    return event;
   }
   void wait(const memory::Stream& stream, const memory::Event& event) override {
     throw_when_due(Call::wait, "wait");
@@ -118,6 +125,7 @@ class FaultyDriver final : public memory::Driver {
   }
 
   std::shared_ptr<memory::Driver> inner_;
+  std::function<void(const memory::Stream&)> recorded_;
   mutable std::mutex mutex_;
   std::array<Counter, kCallKinds> counters_{};
   std::uint64_t failures_ = 0;

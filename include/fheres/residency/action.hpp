@@ -16,6 +16,8 @@ struct Ensure {
   HandleId value{};
   Location at = Location::pageable_host();
   std::optional<Location> from{};  // omitted: chosen in location order (R13)
+  /// Returns while the copy still runs: the replica is there as *arriving* (R21). Both ends are then pinned or cuda.
+  bool asynchronous = false;
   friend bool operator==(const Ensure&, const Ensure&) = default;
 };
 /// Install at `to`, then remove the selected source (R10).

@@ -20,7 +20,10 @@ struct ActionExplanation {
   Action action{};
   bool executable = false;
   bool no_op = false;
-  std::optional<Location> source;       // resolved: read from, loaded at, or removed from
+  bool asynchronous = false;       // it leaves its destination arriving (R21)
+  Bytes staged_bytes = 0;          // charged at pinned-host meanwhile: a staged copy between devices (R64)
+  bool settles = false;            // what it removes is an end of an arrival, which is waited for first (R23)
+  std::optional<Location> source;  // resolved: read from, loaded at, or removed from
   std::optional<Location> destination;  // resolved: where it installs
   Bytes bytes = 0;                      // copied or loaded; 0 for a no-op and a removal
   Bytes compacted = 0;                  // slid inside locations to make one piece of room for it (R27)
@@ -61,7 +64,7 @@ struct LocationExplanation {
 struct Explanation {
   std::string plan;
   std::uint64_t state_version = 0;
-  std::vector<ActionExplanation> actions;  // in run-time order: reclaim, enter, exit (or execute)
+  std::vector<ActionExplanation> actions;  // in run-time order: reclaim, enter, prefetch, exit (or execute)
   std::vector<ReservationExplanation> reservations;
   std::vector<LocationExplanation> locations;  // every location with an account afterwards, in order
   bool feasible = true;
@@ -92,7 +95,8 @@ struct Simulation {
 
 /// Runs the plan through State::begin and commit, in run-time order (R39, R40). Pure: no source runs and
 /// nothing outside changes. The first refusal ends the run; what comes after it is reported as not reached.
-/// std::invalid_argument for an empty plan name or reservation label.
+/// std::invalid_argument for an empty plan name or reservation label, or
+/// a prefetch that is no asynchronous ensure.
 Simulation simulate(State state, const Plan& plan, Detail detail = Detail::full);
 /// The same with addresses (R27): every block is placed as it would be at run time, compactions are predicted, and a
 /// plan is refused where protected blocks prevent one. A load is taken to make one block of the logical bytes;

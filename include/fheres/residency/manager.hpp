@@ -27,6 +27,8 @@ struct ManagerOptions {
   /// Bytes per location; what is not listed is unbudgeted (R2). Rounded down to whole granules by the region,
   /// so give whole granules. A listed location gets its storage when the manager is made.
   std::map<Location, Bytes> budgets;
+  /// Which source an action reads that names none, and which devices copy to each other directly (R14, R64).
+  CopyRules copies{};
   /// How many transition reports are kept; 0 keeps none (R51).
   std::size_t trace_capacity = 4096;
   /// Gets one line for each thing that went wrong where nothing can be thrown. Must not throw; called without
@@ -77,13 +79,20 @@ class Manager {
   // Transitions. A stream only where the transition copies to or from a device, and of that device (R19).
   TransitionReport ensure(HandleId value, Location at, std::optional<Location> from = {},
                           const memory::Stream& stream = {});
+  /// An asynchronous ensure: returns while the copy runs (R21). UnavailableError for a pageable end.
+  TransitionReport prefetch(HandleId value, Location at, std::optional<Location> from = {},
+                            const memory::Stream& stream = {});
+  /// Waits until what arrives there has arrived, and ends its protection of both ends (R23). Nothing where it is there
+  /// already. UnavailableError where it is not.
+  void settle(HandleId value, Location at);
   TransitionReport move(HandleId value, Location to, std::optional<Location> from = {},
                         const memory::Stream& stream = {});
   TransitionReport drop(HandleId value, Location at);
   TransitionReport discard(HandleId value);
   TransitionReport run(const Action& action, const memory::Stream& stream = {});
 
-  // Protection. A cuda lease needs its first consumer stream, a host lease takes none (R30).
+  // Protection. A cuda lease needs its first consumer stream, a host lease takes none (R30). For what is arriving, a
+  // consumer stream waits on the device, and a host lease blocks until it is there (R22).
   Lease acquire(std::span<const HandleId> values, Location at, const memory::Stream& consumer = {});
   Lease acquire(std::initializer_list<HandleId> values, Location at, const memory::Stream& consumer = {});
   Hold hold(std::span<const HandleId> values, Location at);

@@ -33,13 +33,16 @@ struct Workspace {
   friend bool operator==(const Workspace&, const Workspace&) = default;
 };
 
-/// One stage bound to handles (R39). Order at run time: reclaim, admit reservations, enter, body, adopt what it produces, exit,
-/// release reservations. Plain data; Manager copies it, so a later change of the original has no effect.
+/// One stage bound to handles (R39). Order at run time: reclaim, admit reservations, enter, prefetch, body, adopt what it
+/// produces, wait for consumers, exit, release reservations. Before an action removes an end of an arrival, that arrival
+/// is settled (R23). Plain data; Manager copies it, so a later change of the original has no effect.
 struct Plan {
   std::string name;  // not empty
   std::vector<Action> reclaim;
   std::vector<ReservationSpec> reservations;
   std::vector<Action> enter;
+  /// Asynchronous ensures only, for this stage's body or a later stage (R21): else std::invalid_argument.
+  std::vector<Action> prefetch{};
   std::vector<Production> produce{};
   std::vector<Action> exit{};
   /// What explain assumes of the body's blocks (R27): these in order, then one for each value that it produces, of
@@ -49,7 +52,7 @@ struct Plan {
 };
 
 /// The part of a plan that an action or reservation stands in, or `execute` for a raw sequence (R42, R45).
-enum class Phase { execute, reclaim, reserve, enter, exit };
+enum class Phase { execute, reclaim, reserve, enter, prefetch, exit };
 const char* name(Phase phase);
 
 }  // namespace fheres::residency

@@ -18,6 +18,7 @@ struct MaterializationSnapshot {
   Protection protection;
   /// Where the block is in the location's region, if that is one piece with a budget. Compaction changes it.
   std::optional<Bytes> offset;
+  bool arriving = false;  // a copy to it is not known to be complete (R21)
 };
 
 struct ValueSnapshot {

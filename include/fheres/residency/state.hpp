@@ -11,17 +11,26 @@
 #include <vector>
 
 #include <fheres/residency/action.hpp>
+#include <fheres/residency/copy_rules.hpp>
 #include <fheres/residency/errors.hpp>
 #include <fheres/residency/plan.hpp>
 #include <fheres/residency/spec.hpp>
 
 namespace fheres::residency {
 
+/// A copy that is on its way to a materialization (R21). Until it is settled, one pending token protects either end.
+struct Arrival {
+  Location from = Location::pageable_host();
+  Bytes staging = 0;  // charged at pinned-host until it is settled (R64)
+  friend bool operator==(const Arrival&, const Arrival&) = default;
+};
+
 /// One value at one location.
 struct Materialization {
   Location at = Location::pageable_host();
   Bytes actual_bytes = 0;  // of the block; the charge is the specification's storage_bytes
   Protection protection{};
+  std::optional<Arrival> arrival{};  // while it is arriving
 };
 
 /// One value, as State knows it.
@@ -66,6 +75,7 @@ struct Refusal {
     absent_location,
     closed_reservation,
     not_announced,
+    pageable_end,
     fragmented  // the bytes are there, but protected blocks keep them apart (R27); never State's own
   };
   Rule rule{};
@@ -89,10 +99,12 @@ struct Transition {
   std::optional<Location> source;  // copy: where it is read; load: where load() makes it; remove: what goes
   std::optional<Location> destination;
   bool removes_source = false;  // copy: after install; remove: the source and nothing else
+  bool asynchronous = false;    // copy: commit installs it as arriving (R21)
   Bytes bytes = 0;              // copied (the source's actual bytes) or loaded (logical bytes)
   Bytes charge = 0;             // of the destination, as used, from begin on (R15)
   Bytes temporary = 0;  // at a load's source, as reserved, for the time of load(); 0 where it loads at the
                         // destination, because one charge serves both (R16)
+  Bytes staging = 0;  // at pinned-host, as reserved, for the time of a staged copy between two devices (R64)
 };
 
 /// The residency rules (design, page 03), once. A storage-free value: values with their places and
@@ -105,9 +117,11 @@ class State {
  public:
   /// With `devices`, cuda locations from that index on are not there and are refused (R3); without, every
   /// location is there. std::invalid_argument for a budget at one that is not.
-  State(ManagerId manager, const std::map<Location, Bytes>& budgets, std::optional<int> devices = {});
+  State(ManagerId manager, const std::map<Location, Bytes>& budgets, std::optional<int> devices = {},
+        CopyRules copies = {});
 
   ManagerId manager() const { return manager_; }
+  const CopyRules& copies() const { return copies_; }
   /// Grows by one with each call that changes ownership, placement, reservations, protections or makes an
   /// account (R48); not by begin and abort, which change charges only.
   std::uint64_t version() const { return version_; }
@@ -146,6 +160,10 @@ class State {
   /// `actual_bytes` of the installed block, where one was installed.
   void commit(const Transition& transition, Bytes actual_bytes);
   void abort(const Transition& transition);
+  /// What arrives at these locations has an end that the action would remove: a plan settles it first (R23).
+  std::vector<Location> arrivals_in_the_way(const Action& action) const;
+  /// Ends an arrival: the replica is like any other, and both ends lose their pending token (R23).
+  void settle(HandleId value, Location at);
   /// begin and commit, with the transition's bytes as actual.
   std::variant<Transition, Refusal> apply(const Action& action);
 
@@ -205,6 +223,8 @@ class State {
   void install(HandleId value, Location at, Bytes actual_bytes);
   void remove(HandleId value, Location at);
   std::optional<Refusal> protected_at(HandleId value, const Materialization& where) const;
+  const Materialization* source_of(const ValueRecord& record, Location to,
+                                   std::optional<Location> from) const;
   std::variant<Transition, Refusal> resolve_install(Transition transition,
                                                     std::optional<Location> from) const;
   std::variant<Transition, Refusal> resolve_drop(const Drop& action) const;
@@ -212,6 +232,7 @@ class State {
 
   ManagerId manager_;
   std::optional<int> devices_;
+  CopyRules copies_;
   std::uint64_t version_ = 1;
   std::vector<ValueRecord> values_;
   std::vector<Account> accounts_;

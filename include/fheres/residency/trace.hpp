@@ -23,8 +23,14 @@ struct TransitionReport {
   std::optional<Location> destination;
   Bytes bytes = 0;      // copied or loaded
   Bytes compacted = 0;  // slid inside locations to make one piece of room for it (R27)
+  bool asynchronous = false;
+  bool arriving = false;  // not known to be complete when this was written; the trace follows it to its end
   std::int64_t start_ns = 0;
-  std::int64_t end_ns = 0;
+  std::int64_t end_ns =
+      0;  // asynchronous: when it was known to be complete; while arriving, when it was queued
+  std::int64_t queued_ns = 0;      // asynchronous: when the copy was queued and the call returned
+  std::int64_t stall_ns = 0;       // that the host waited for it to arrive: host consumers and settle (R22)
+  std::uint32_t device_waits = 0;  // consumer streams that were made to wait for it, on the device
   std::optional<memory::DeviceMemory> device_before;  // of the cuda end, where observation is on (R28)
   std::optional<memory::DeviceMemory> device_after;
 

@@ -1,0 +1,217 @@
+#include <doctest/doctest.h>
+
+#include "residency/world.hpp"
+
+using namespace fheres;
+using namespace fheres::residency;
+using namespace fheres::residency::test;
+
+namespace {
+
+const MaterializationSnapshot& seen_at(const Snapshot& seen, HandleId value, Location at) {
+  for (const MaterializationSnapshot& m : seen.values.at(value.serial).materializations)
+    if (m.at == at) return m;
+  throw std::runtime_error("the value is not there");
+}
+
+/// A value at pinned-host whose copy to the device is queued behind a held stream.
+struct Held {
+  explicit Held(std::map<Location, Bytes> budgets = {}) : world(std::move(budgets)) {
+    x = world.put("x", 512, kPinned, 7);
+    transfer = world.manager->transfer_stream(kDevice);
+    world.stepped->hold(transfer);
+    report = world.manager->prefetch(x, kDevice);
+  }
+  Protection counts(Location at) { return seen_at(world.manager->snapshot(), x, at).protection; }
+  bool arriving() { return seen_at(world.manager->snapshot(), x, kDevice).arriving; }
+
+  World world;
+  HandleId x;
+  memory::Stream transfer;
+  TransitionReport report;
+};
+
+}  // namespace
+
+TEST_CASE(
+    "R21: an asynchronous ensure is installed and charged while its copy waits, and both ends are "
+    "protected") {
+  Held held({{kPinned, 1024}, {kDevice, 1024}});
+  CHECK(held.world.stepped->queued_copies() == 1);
+  CHECK(held.arriving());
+  CHECK(held.counts(kPinned) == Protection{0, 0, 1});
+  CHECK(held.counts(kDevice) == Protection{0, 0, 1});
+  CHECK(held.world.account(kDevice).used == 512);
+  CHECK(held.world.accounts_hold());
+  CHECK(held.report.asynchronous);
+  CHECK(held.report.arriving);
+  CHECK(held.report.work == Transition::Work::copy);
+  // There already, on its way or not.
+  CHECK(held.world.manager->ensure(held.x, kDevice).no_op());
+
+  held.world.stepped->let_go(held.transfer);
+  held.world.stepped->run_until_idle();
+  CHECK_FALSE(held.arriving());
+  CHECK_FALSE(held.counts(kPinned).any());
+  CHECK_FALSE(held.counts(kDevice).any());
+  CHECK(held.world.first_byte(held.x, kDevice) == 7);
+}
+
+TEST_CASE(
+    "R21: a pageable end or a value that has to be loaded cannot arrive asynchronously, and the plan is "
+    "infeasible") {
+  World world;
+  const HandleId x = world.put("x", 512, kPageable, 1);
+  const HandleId s = world.source("s", 512, kPinned, 2);
+  CHECK_THROWS_AS(world.manager->prefetch(x, kDevice), UnavailableError);
+  CHECK_THROWS_AS(world.manager->prefetch(s, kDevice), UnavailableError);
+  world.manager->ensure(x, kDevice);
+  world.manager->drop(x, kPageable);
+  CHECK_THROWS_AS(world.manager->prefetch(x, kPageable), UnavailableError);
+  world.manager->ensure(x, kPageable);
+  Plan plan;
+  plan.name = "p";
+  plan.prefetch = {Ensure{x, kPinned, kPageable, true}};
+  const Explanation told = world.manager->explain(plan);
+  CHECK_FALSE(told.feasible);
+  CHECK(told.phase == Phase::prefetch);
+  REQUIRE(told.refusal);
+  CHECK(told.refusal->rule == Refusal::Rule::pageable_end);
+  CHECK(told.reason ==
+        "prefetch[0] ensure 'x' at pinned-host: 'x' cannot arrive asynchronously: expected a copy between "
+        "pinned-host "
+        "and devices, one end is pageable-host");
+  Scope scope = world.manager->scope(plan);
+  CHECK_THROWS_AS(scope.enter(), PlanError);
+}
+
+TEST_CASE(
+    "R22: a consumer stream waits on the device, never the host, and reads nothing before the copy is done") {
+  Held held;
+  const memory::Stream first = held.world.stepped->make_stream(kDevice, "first");
+  const memory::Stream second = held.world.stepped->make_stream(kDevice, "second");
+  Lease lease = held.world.manager->acquire({held.x}, kDevice, first);
+  CHECK(held.world.stepped->queued_copies() == 1);  // the host went on
+  lease.add_consumer_stream(second);
+  int read = 0;
+  for (const memory::Stream& stream : {first, second})
+    held.world.stepped->enqueue(stream,
+                                [&, view = lease.view(held.x)] { read += static_cast<int>(view.data[511]); });
+  held.world.stepped->run_until_idle();
+  CHECK(read == 0);
+  CHECK(held.arriving());
+
+  held.world.stepped->let_go(held.transfer);
+  held.world.stepped->run_until_idle();
+  CHECK(read == 14);
+  CHECK_FALSE(held.arriving());
+  const TransitionReport ended = held.world.manager->trace().at(held.report.sequence);
+  CHECK(ended.device_waits == 2);
+  CHECK(ended.stall_ns == 0);
+  lease.release(true);
+}
+
+TEST_CASE("R22: a host lease of what arrives blocks until it is there") {
+  World world;
+  const HandleId x = world.put("x", 512, kDevice, 9);
+  const TransitionReport queued = world.manager->prefetch(x, kPinned);
+  CHECK(world.stepped->queued_copies() == 1);
+  const Lease lease = world.manager->acquire({x}, kPinned);
+  CHECK(world.stepped->queued_copies() == 0);
+  CHECK(static_cast<int>(lease.view(x).data[511]) == 9);
+  const TransitionReport ended = world.manager->trace().at(queued.sequence);
+  CHECK_FALSE(ended.arriving);
+  CHECK(ended.stall_ns > 0);
+  CHECK(ended.end_ns >= queued.end_ns);
+  CHECK(ended.queued_ns == queued.end_ns);
+}
+
+TEST_CASE("R22: a copy out of what arrives comes after its arrival") {
+  Held held;
+  held.world.stepped->let_go(held.transfer);
+  CHECK(held.world.stepped->queued_copies() == 1);
+  held.world.manager->ensure(held.x, kPageable, kDevice);
+  CHECK(held.world.first_byte(held.x, kPageable) == 7);
+}
+
+TEST_CASE("R23: neither end of an arrival is removed before it is settled") {
+  Held held;
+  Manager& manager = *held.world.manager;
+  CHECK_THROWS_AS(manager.drop(held.x, kDevice), InUseError);
+  CHECK_THROWS_AS(manager.drop(held.x, kPinned), InUseError);
+  CHECK_THROWS_AS(manager.move(held.x, kPageable, kPinned), InUseError);
+  CHECK_THROWS_AS(manager.discard(held.x), InUseError);
+  CHECK(caught<InUseError>([&] { manager.drop(held.x, kPinned); }).counts == Protection{0, 0, 1});
+  held.world.stepped->let_go(held.transfer);
+  manager.settle(held.x, kDevice);
+  CHECK(held.world.stepped->queued_copies() == 0);
+  CHECK_FALSE(held.arriving());
+  manager.settle(held.x, kDevice);  // nothing is on its way any more
+  manager.drop(held.x, kPinned);
+  CHECK(held.world.first_byte(held.x, kDevice) == 7);
+  CHECK_THROWS_AS(manager.settle(held.x, kPinned), UnavailableError);
+}
+
+TEST_CASE("R23: a plan settles before it removes an end, and explain says so") {
+  Held held;
+  held.world.stepped->let_go(held.transfer);
+  Plan plan;
+  plan.name = "p";
+  plan.reclaim = {Drop{held.x, kPinned}};
+  plan.exit = {Move{held.x, kPinned, kDevice}};
+  const Explanation told = held.world.manager->explain(plan);
+  REQUIRE(told.feasible);
+  CHECK(told.actions[0].settles);
+  CHECK_FALSE(told.actions[1].settles);
+  CHECK(held.world.stepped->queued_copies() == 1);  // explaining waits for nothing
+  held.world.manager->scope(plan).run([&](Scope&) {
+    CHECK(held.world.stepped->queued_copies() == 0);
+    CHECK(held.world.first_byte(held.x, kDevice) == 7);
+  });
+  CHECK(held.world.first_byte(held.x, kPinned) == 7);
+}
+
+TEST_CASE("R39: a plan prefetches after it has entered, and only asynchronous ensures are prefetched") {
+  World world({{kDevice, 1024}});
+  const HandleId a = world.put("a", 512, kPinned, 1);
+  const HandleId b = world.put("b", 512, kPinned, 2);
+  Plan plan;
+  plan.name = "p";
+  plan.enter = {Ensure{a, kDevice, {}}};
+  plan.prefetch = {Ensure{b, kDevice, {}, true}};
+  plan.exit = {Drop{a, kDevice}};
+  Scope scope = world.manager->scope(plan);
+  scope.enter();
+  CHECK(world.stepped->queued_copies() == 1);
+  REQUIRE(scope.report().actions.size() == 2);
+  CHECK(scope.report().actions[1].phase == Phase::prefetch);
+  CHECK(scope.report().actions[1].transition.arriving);
+  REQUIRE(scope.explanation());
+  CHECK(scope.explanation()->actions[1].asynchronous);
+  scope.close();
+  CHECK(world.stepped->queued_copies() == 1);  // exit removes neither of its ends
+  world.manager->settle(b, kDevice);
+  CHECK(world.first_byte(b, kDevice) == 2);
+
+  plan.prefetch = {Ensure{b, kDevice, {}}};
+  CHECK_THROWS_AS(world.manager->explain(plan), std::invalid_argument);
+  plan.prefetch = {Drop{b, kDevice}};
+  CHECK_THROWS_AS(world.manager->explain(plan), std::invalid_argument);
+}
+
+TEST_CASE("R63: close waits for what is arriving, or refuses where it must not wait") {
+  Held held;
+  CHECK_THROWS_AS(held.world.manager->close(false), InUseError);
+  CHECK(held.world.stepped->queued_copies() == 1);
+  held.world.stepped->let_go(held.transfer);
+  held.world.manager->close();
+  CHECK(held.world.stepped->queued_copies() == 0);
+}
+
+TEST_CASE("R21: a manager that goes without close keeps both ends of a copy that still runs, and warns") {
+  Held held;
+  held.world.manager.reset();
+  CHECK(held.world.warnings.size() == 1);
+  held.world.stepped->let_go(held.transfer);
+  held.world.stepped->run_until_idle();  // into storage that is still there
+}
