@@ -98,13 +98,18 @@ class Runner {
     const memory::Stream work = at.is_cuda() ? load_stream() : memory::Stream{};
     LoadContext context(*spec, core_.region(at), work, [this, at](Bytes bytes) { return make(at, bytes); });
     Loaded loaded = call(*stored().source, context);
-    if (work) core_.driver->synchronize(work);
-    check(loaded, *spec, at);
+    temporary_ = std::move(loaded.block);
+    if (work) {
+      // What the source queued may still write the block: until it is known to be over, undo must not free it.
+      in_flight_ = work;
+      core_.driver->synchronize(work);
+      in_flight_ = {};
+    }
+    check(temporary_, loaded.type, *spec, at);
     if (at == *t_.destination) {
-      made_ = std::move(loaded.block);
+      made_ = std::move(temporary_);
       return;
     }
-    temporary_ = std::move(loaded.block);
     made_ = make(*t_.destination, temporary_.bytes());
     transfer(made_, temporary_);
   }
@@ -132,18 +137,15 @@ class Runner {
   }
 
   // R17
-  static void check(const Loaded& loaded, const ValueSpec& spec, Location at) {
+  static void check(const memory::Block& block, const std::string& type, const ValueSpec& spec, Location at) {
     const auto refuse = [&](const std::string& what) {
       throw MaterializationError(fmt::format("the source of '{}' made {}", spec.name, what));
     };
-    if (!loaded.block) refuse("no block");
-    if (!loaded.type.empty() && loaded.type != spec.type)
-      refuse(fmt::format("a '{}', expected '{}'", loaded.type, spec.type));
-    if (loaded.block.at() != at)
-      refuse(fmt::format("a block at {}, expected {}", loaded.block.at().name(), at.name()));
-    if (loaded.block.bytes() < spec.logical_bytes || loaded.block.bytes() > spec.storage_bytes)
-      refuse(fmt::format("{} B, expected {} to {} B", loaded.block.bytes(), spec.logical_bytes,
-                         spec.storage_bytes));
+    if (!block) refuse("no block");
+    if (!type.empty() && type != spec.type) refuse(fmt::format("a '{}', expected '{}'", type, spec.type));
+    if (block.at() != at) refuse(fmt::format("a block at {}, expected {}", block.at().name(), at.name()));
+    if (block.bytes() < spec.logical_bytes || block.bytes() > spec.storage_bytes)
+      refuse(fmt::format("{} B, expected {} to {} B", block.bytes(), spec.logical_bytes, spec.storage_bytes));
   }
 
   void transfer(const memory::Block& destination, const memory::Block& source) {
