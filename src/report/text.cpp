@@ -55,6 +55,9 @@ void add_stage_rows(Table& table, const workload::StageRehearsal& stage, const N
     std::string note = item.reason;
     if (note.empty()) note = eviction_reason(stage, item.action);
     if (note.empty() && item.phase == residency::Phase::exit) note = "on exit";
+    if (item.settles) note += note.empty() ? "once it has arrived" : ", once it has arrived";
+    if (item.asynchronous) note += note.empty() ? "asynchronous" : ", asynchronous";
+    if (item.staged_bytes != 0) note += note.empty() ? "staged at pinned-host" : ", staged at pinned-host";
     add(action_text(item.action, item.bytes != 0 ? item.source : std::nullopt, names),
         item.bytes != 0 ? format_bytes(item.bytes) : "", std::move(note));
   }
