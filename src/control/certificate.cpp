@@ -143,6 +143,17 @@ void shrink(std::vector<Member>& members, Bytes budget) {
   members.resize(kept);
 }
 
+// Whether the endpoint may have to come through staging that has a budget (R64).
+bool may_be_staged(const Problem& problem, const ValueRecord& record, Location to) {
+  if (!to.is_cuda() || !budget_of(problem.state, Location::pinned_host())) return false;
+  const auto is_other = [&](Location from) {
+    return from.is_cuda() && from != to && !problem.state.copies().are_peers(from, to);
+  };
+  return (record.source && is_other(*record.source)) ||
+         std::any_of(record.materializations.begin(), record.materializations.end(),
+                     [&](const Materialization& m) { return is_other(m.at); });
+}
+
 // Shrinks the members by their sum, and says where the sum is not all there is to it: an endpoint that may not even
 // be loadable, or a resident that stays only because of what fills its tiers.
 void settle(const Problem& problem, const Ledger& ledger, Certificate& found) {
@@ -151,8 +162,10 @@ void settle(const Problem& problem, const Ledger& ledger, Certificate& found) {
   for (const Member& member : found.members) {
     if (member.kind == Conflict::Kind::requirement) {
       const ValueRecord& record = problem.state.record(member.value);
-      found.entangled = found.entangled || (record.materializations.empty() && *record.source != member.at &&
-                                            budget_of(problem.state, *record.source));
+      found.entangled = found.entangled ||
+                        (record.materializations.empty() && *record.source != member.at &&
+                         budget_of(problem.state, *record.source)) ||
+                        may_be_staged(problem, record, member.at);
     }
     if (member.kind == Conflict::Kind::only_copy) ledger.stuck(member.value, &full);
   }

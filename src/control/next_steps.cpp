@@ -15,7 +15,7 @@ bool must_preserve(const ValueRecord& record) {
   return record.spec->recoverability == Recoverability::must_preserve;
 }
 
-void make_room(const Problem& problem, Classes& classes, const State& now, Location at,
+void make_room(const Problem& problem, Classes& classes, const State& now, Location at, bool staged,
                std::vector<Step>& found) {
   std::vector<std::uint64_t> tried;  // one of each kind of interchangeable victims is enough
   for (const HandleId value : problem.victims(now, at, true)) {
@@ -27,12 +27,27 @@ void make_room(const Problem& problem, Classes& classes, const State& now, Locat
     if (!last || !must_preserve(record)) {
       found.push_back({.kind = Step::Kind::evict, .value = value, .at = at});
     }
-    // A spare replica, or a rebuildable value that nobody asked for, has no reason to go anywhere.
-    if (!last || (!must_preserve(record) && !problem.requested(value))) continue;
+    // A spare replica, or a rebuildable value that nobody asked for, has no reason to go anywhere; but where copies are
+    // staged a replica that is asked for may go there while it still can go directly.
+    const bool spare = !last && !(staged && problem.requested(value));
+    if (spare || (!must_preserve(record) && !problem.requested(value))) continue;
     for (const Location tier : problem.tiers(at)) {
       found.push_back({.kind = Step::Kind::evict, .value = value, .at = at, .to = tier});
     }
   }
+}
+
+/// Whether some copy would be staged at pinned-host (R64): then it can help that a value leaves a device that has room.
+bool copies_are_staged(const Problem& problem, const State& now) {
+  std::vector<Location> devices;
+  for (const residency::Account& account : now.accounts())
+    if (account.at.is_cuda()) devices.push_back(account.at);
+  for (const Requirement& wanted : problem.request.require)
+    if (wanted.at.is_cuda()) devices.push_back(wanted.at);
+  for (const Location a : devices)
+    for (const Location b : devices)
+      if (a != b && !now.copies().are_peers(a, b)) return true;
+  return false;
 }
 
 }  // namespace
@@ -86,10 +101,11 @@ std::vector<Step> next_steps(const Problem& problem, Classes& classes, Trial& tr
       go_on({.kind = Step::Kind::place, .value = wanted.value, .at = wanted.at});
     }
   }
-  if (lacking) make_room(problem, classes, trial.state(), *lacking, found);
+  const bool staged = copies_are_staged(problem, trial.state());
+  if (lacking) make_room(problem, classes, trial.state(), *lacking, staged, found);
   for (const residency::Account& account : trial.state().accounts()) {
-    if (account.budget && account.at != lacking)
-      make_room(problem, classes, trial.state(), account.at, found);
+    if ((account.budget || (staged && account.at.is_cuda())) && account.at != lacking)
+      make_room(problem, classes, trial.state(), account.at, staged, found);
   }
   return found;
 }

@@ -60,6 +60,7 @@ constexpr Code kCodes[] = {
     {"FHR0501", "a produced value does not fit the reservation that it comes from, or there is none"},
     {"FHR0502", "an action goes from a location to itself"},
     {"FHR0503", "a plan has no stage of that name"},
+    {"FHR0504", "a prefetch is no ensure"},
 };
 
 constexpr std::size_t kWindow = 120;  // characters of a source line that are shown

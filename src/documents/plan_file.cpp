@@ -35,6 +35,7 @@ workload::ProgramStageDraft read_plan_stage(Context& context, const Node& node) 
   if (const Node* list = map.get("reclaim")) stage.reclaim = read_actions(context, *list);
   if (const Node* list = map.get("reserve")) stage.reserve = read_reservations(context, *list);
   if (const Node* list = map.get("enter")) stage.enter = read_actions(context, *list);
+  if (const Node* list = map.get("prefetch")) stage.prefetch = read_actions(context, *list);
   if (const Node* list = map.get("produce")) {
     for (const auto& item : read_list(context, *list, "produce"))
       read_produced(context, *item, stage.produce);

@@ -75,8 +75,9 @@ std::optional<PlanDraft> read_plan_of_file(Context& context, MapReader& map, con
   workload::ProgramDraft program = read_plan(context, document);
   for (workload::ProgramStageDraft& candidate : program.stages) {
     if (candidate.name.text != name->text) continue;
-    return PlanDraft{std::move(candidate.reclaim), std::move(candidate.enter), std::move(candidate.exit),
-                     std::move(candidate.reserve), place};
+    return PlanDraft{std::move(candidate.reclaim),  std::move(candidate.enter),
+                     std::move(candidate.prefetch), std::move(candidate.exit),
+                     std::move(candidate.reserve),  place};
   }
   context.report("FHR0503", name->place, fmt::format("`{}` has no stage `{}`", file->text, name->text));
   return std::nullopt;
@@ -91,6 +92,7 @@ std::optional<PlanDraft> read_stage_plan(Context& context, const Node::Entry& en
   if (const Node* list = map.get("reclaim")) plan.reclaim = read_actions(context, *list);
   if (const Node* list = map.get("reserve")) plan.reserve = read_reserve(context, *list);
   if (const Node* list = map.get("enter")) plan.enter = read_actions(context, *list);
+  if (const Node* list = map.get("prefetch")) plan.prefetch = read_actions(context, *list);
   if (const Node* list = map.get("exit")) plan.exit = read_actions(context, *list);
   map.finish();
   return plan;

@@ -90,9 +90,20 @@ class Writer {
     const std::optional<Location> device = copying_device(transition);
     const int track = device ? copy_track(*device) : kHostTrack;
     if (device) name_track(track, fmt::format("{} copies", device->name()));
-    slice(track, name, "transition", transition.start_ns, transition.end_ns, std::move(args));
+    // An asynchronous copy's slice is its queueing, so that slices of a track nest; its own time is a span.
+    const std::int64_t end = transition.asynchronous ? transition.queued_ns : transition.end_ns;
+    if (transition.asynchronous) {
+      for (const char* phase : {"b", "e"}) {
+        Json json = event(phase, track, name, *phase == 'b' ? transition.start_ns : transition.end_ns);
+        json["cat"] = "prefetch";
+        json["id2"] = {{"local", fmt::format("{:#x}", next_prefetch_)}};
+        events_.push_back(std::move(json));
+      }
+      ++next_prefetch_;
+    }
+    slice(track, name, "transition", transition.start_ns, end, std::move(args));
     if (transition.destination) {
-      arrivals_[{names_[value], *transition.destination}] = {track, transition.start_ns, transition.end_ns};
+      arrivals_[{names_[value], *transition.destination}] = {track, transition.start_ns, end};
     }
   }
 
@@ -159,6 +170,7 @@ class Writer {
   std::map<int, std::string> named_;
   std::map<std::pair<std::string, Location>, Arrival> arrivals_;
   int next_flow_ = 1;
+  int next_prefetch_ = 1;
   Json events_ = Json::array();
 };
 

@@ -90,6 +90,7 @@ Json to_json(const residency::Action& action, const NameOf& names) {
   if (const auto* ensure = std::get_if<residency::Ensure>(&action)) {
     json["at"] = ensure->at.name();
     if (ensure->from) json["from"] = ensure->from->name();
+    if (ensure->asynchronous) json["asynchronous"] = true;
   } else if (const auto* move = std::get_if<residency::Move>(&action)) {
     json["to"] = move->to.name();
     if (move->from) json["from"] = move->from->name();
@@ -111,6 +112,7 @@ Json to_json(const residency::Plan& plan, const NameOf& names) {
           {"reclaim", actions(plan.reclaim)},
           {"reserve", array_of(plan.reservations, [](const auto& spec) { return to_json(spec); })},
           {"enter", actions(plan.enter)},
+          {"prefetch", actions(plan.prefetch)},
           {"exit", actions(plan.exit)}};
 }
 
@@ -121,6 +123,9 @@ Json to_json(const residency::Explanation& explanation, const NameOf& names) {
                 {"action", to_json(action.action, names)},
                 {"executable", action.executable},
                 {"no_op", action.no_op},
+                {"asynchronous", action.asynchronous},
+                {"settles", action.settles},
+                {"staged_bytes", action.staged_bytes},
                 {"source", name_or_null(action.source)},
                 {"destination", name_or_null(action.destination)},
                 {"bytes", action.bytes},
@@ -160,7 +165,13 @@ Json to_json(const residency::TransitionReport& transition, const NameOf& names)
           {"destination", name_or_null(transition.destination)},
           {"bytes", transition.bytes},
           {"compacted", transition.compacted},
-          {"timing", {{"start_ns", transition.start_ns}, {"end_ns", transition.end_ns}}}};
+          {"asynchronous", transition.asynchronous},
+          {"timing",
+           {{"start_ns", transition.start_ns},
+            {"end_ns", transition.end_ns},
+            {"arriving", transition.arriving},
+            {"stall_ns", transition.stall_ns},
+            {"device_waits", transition.device_waits}}}};
 }
 
 Json to_json(const residency::PlanReport& report, const NameOf& names) {
@@ -194,7 +205,8 @@ Json to_json(const residency::Snapshot& snapshot) {
                                {"logical", materialization.logical_bytes},
                                {"actual", materialization.actual_bytes},
                                {"charged", materialization.charged_bytes},
-                               {"protection", to_json(materialization.protection)}};
+                               {"protection", to_json(materialization.protection)},
+                               {"arriving", materialization.arriving}};
                  })}};
   });
   Json locations = array_of(snapshot.locations, [](const residency::LocationSnapshot& location) {

@@ -120,6 +120,7 @@ class Session {
     if (stage.plan) {
       run.plan = workload::plan_of(stage, handles_);
     } else {
+      settle_arrivals();
       const control::Request request = workload::request_of(stage, handles_);
       run.decision = control::decision_or_throw(
           control::decide(manager_->planning_state(), request, policy_, metadata_, options_.decide));
@@ -141,6 +142,28 @@ class Session {
     run.end_ns = now_ns();
     stage_.clear();
     phase_ = "between stages";
+  }
+
+  /// A policy decides on what has arrived, so that its answer does not hang on how fast a copy was.
+  void settle_arrivals() {
+    const residency::State state = manager_->planning_state();
+    for (std::uint64_t serial = 0; serial < state.records().size(); ++serial) {
+      for (const residency::Materialization& item : state.records()[serial].materializations) {
+        if (item.arrival) manager_->settle(state.handle(serial), item.at);
+      }
+    }
+  }
+
+  /// Reports of asynchronous copies were written when they were queued; the trace knows how they ended.
+  void complete_reports() {
+    const std::vector<residency::TransitionReport> trace = manager_->trace();
+    for (StageRun& stage : report_.stages) {
+      for (residency::ActionReport& action : stage.report.actions) {
+        residency::TransitionReport& item = action.transition;
+        if (!item.asynchronous || trace.empty() || item.sequence < trace.front().sequence) continue;
+        item = trace[item.sequence - trace.front().sequence];
+      }
+    }
   }
 
   void run_scope(const workload::Stage& stage, StageRun& run, std::optional<std::uint64_t> version) {
@@ -205,6 +228,9 @@ class Session {
   void release(const workload::Stage& stage, StageRun& run) {
     for (const workload::Operand& operand : stage.release) {
       const residency::HandleId handle = handles_[operand.index];
+      const residency::Discard discard{handle};
+      for (const Location at : manager_->planning_state().arrivals_in_the_way(discard))
+        manager_->settle(handle, at);
       recorder_->add(manager_->discard(handle));
       metadata_.forget(handle);
       run.released.push_back(workload_.world.values[operand.index].name.text);
@@ -254,6 +280,8 @@ class Session {
     report_.end_ns = now_ns();
     if (!manager_) return;
     try {
+      settle_arrivals();
+      complete_reports();
       report_.final_snapshot = manager_->snapshot();
       recorder_->finish(report_.end_ns, report_);
       manager_->close();

@@ -15,12 +15,6 @@ std::vector<residency::ReservationSpec> specs_of(const std::vector<Reservation>&
   return specs;
 }
 
-std::vector<residency::Action> bind_all(const std::vector<NamedAction>& actions, Handles handles) {
-  std::vector<residency::Action> bound;
-  for (const NamedAction& action : actions) bound.push_back(bind(action, handles[action.value]));
-  return bound;
-}
-
 }  // namespace
 
 control::Request request_of(const Stage& stage, Handles handles) {
@@ -53,6 +47,7 @@ residency::Plan plan_of(const Stage& stage, Handles handles) {
   if (stage.plan) {
     plan.reclaim = bind_all(stage.plan->reclaim, handles);
     plan.enter = bind_all(stage.plan->enter, handles);
+    plan.prefetch = bind_prefetch(stage.plan->prefetch, handles);
     plan.exit = bind_all(stage.plan->exit, handles);
   }
   return plan;

@@ -81,6 +81,7 @@ class ProgramChecker {
     stage.reserve = draft.reserve;
     stage.reclaim = references_.actions(draft.reclaim, {s, false});
     stage.enter = references_.actions(draft.enter, {s, false});
+    stage.prefetch = references_.prefetch(draft.prefetch, {s, false});
     stage.exit = references_.actions(draft.exit, {s, true});
     for (const Name& name : draft.release) {
       if (const auto value = references_.release(name, s)) stage.release.push_back(*value);

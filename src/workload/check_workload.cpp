@@ -99,6 +99,7 @@ class WorkloadChecker {
     if (draft.plan) {
       stage.plan = ManualPlan{references_.actions(draft.plan->reclaim, {s, false}),
                               references_.actions(draft.plan->enter, {s, false}),
+                              references_.prefetch(draft.plan->prefetch, {s, false}),
                               references_.actions(draft.plan->exit, {s, true}), draft.plan->place};
     }
     for (const Name& name : draft.release) {

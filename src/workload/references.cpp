@@ -84,6 +84,16 @@ std::vector<NamedAction> References::actions(const std::vector<ActionDraft>& dra
   return result;
 }
 
+std::vector<NamedAction> References::prefetch(const std::vector<ActionDraft>& drafts, Moment moment) const {
+  for (const ActionDraft& draft : drafts) {
+    if (draft.verb == NamedAction::Verb::ensure) continue;
+    problems_.add("FHR0504", draft.value.place,
+                  fmt::format("prefetch {}s `{}`, expected an ensure",
+                              draft.verb == NamedAction::Verb::move ? "move" : "drop", draft.value.text));
+  }
+  return actions(drafts, moment);
+}
+
 void References::requirements(const std::vector<RequirementDraft>& drafts, Moment moment,
                               std::vector<Requirement>& require) const {
   const auto find = [](const std::vector<Requirement>& list, ValueIndex value, Location at) {

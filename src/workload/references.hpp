@@ -34,6 +34,8 @@ class References {
   std::optional<Operand> release(const Name& name, std::size_t stage);
 
   std::vector<NamedAction> actions(const std::vector<ActionDraft>& drafts, Moment moment) const;
+  /// The same, where only ensures have a meaning.
+  std::vector<NamedAction> prefetch(const std::vector<ActionDraft>& drafts, Moment moment) const;
   /// Appends to `require` what is not there yet; a pair that stands twice in `drafts` is reported.
   void requirements(const std::vector<RequirementDraft>& drafts, Moment moment,
                     std::vector<Requirement>& require) const;

@@ -61,6 +61,7 @@ class Rehearser {
 
   bool run(const control::Request& request, const Place& place, const Body& body) {
     StageRehearsal& stage = add_stage(request.name, place);
+    settle_arrivals();
     control::Outcome outcome = control::decide(result_.state, request, policy_, metadata_, options_);
     if (auto* infeasible = std::get_if<control::Infeasible>(&outcome)) {
       stage.infeasible = std::move(*infeasible);
@@ -88,7 +89,10 @@ class Rehearser {
 
   bool release(const std::vector<Operand>& values) {
     for (const Operand& operand : values) {
-      auto outcome = result_.state.apply(residency::Discard{handles_[operand.index]});
+      const residency::Discard discard{handles_[operand.index]};
+      for (const Location at : result_.state.arrivals_in_the_way(discard))
+        result_.state.settle(discard.value, at);
+      auto outcome = result_.state.apply(discard);
       if (const Refusal* refusal = std::get_if<Refusal>(&outcome)) {
         result_.place = operand.place;
         return fail(result_.stages.back(), Answer::infeasible, residency::describe(*refusal, result_.state));
@@ -103,6 +107,17 @@ class Rehearser {
   Rehearsal take() { return std::move(result_); }
 
  private:
+  /// A policy decides on what has arrived, so that its answer does not hang on how fast a copy was.
+  void settle_arrivals() {
+    for (std::uint64_t serial = 0; serial < result_.state.records().size(); ++serial) {
+      const residency::ValueRecord& record = result_.state.records()[serial];
+      for (std::size_t i = 0; i < record.materializations.size(); ++i) {
+        const residency::Materialization& item = record.materializations[i];
+        if (item.arrival) result_.state.settle(result_.state.handle(serial), item.at);
+      }
+    }
+  }
+
   bool place_value(ValueIndex index, const Value& value) {
     std::vector<Location> rest = value.at;
     std::optional<Refusal> refusal;

@@ -16,20 +16,31 @@ residency::Action bind(const NamedAction& action, residency::HandleId handle) {
   FHERES_CHECK(false);
 }
 
+std::vector<residency::Action> bind_all(const std::vector<NamedAction>& actions,
+                                        std::span<const residency::HandleId> handles) {
+  std::vector<residency::Action> bound;
+  for (const NamedAction& action : actions) bound.push_back(bind(action, handles[action.value]));
+  return bound;
+}
+
+std::vector<residency::Action> bind_prefetch(const std::vector<NamedAction>& actions,
+                                             std::span<const residency::HandleId> handles) {
+  std::vector<residency::Action> bound;
+  for (const NamedAction& action : actions)
+    bound.push_back(residency::Ensure{handles[action.value], action.at, action.from, true});
+  return bound;
+}
+
 residency::Plan plan_of(const ProgramStage& stage, std::span<const residency::HandleId> handles) {
-  const auto bind_all = [&](const std::vector<NamedAction>& actions) {
-    std::vector<residency::Action> bound;
-    for (const NamedAction& action : actions) bound.push_back(bind(action, handles[action.value]));
-    return bound;
-  };
   residency::Plan plan;
   plan.name = stage.name.text;
-  plan.reclaim = bind_all(stage.reclaim);
+  plan.reclaim = bind_all(stage.reclaim, handles);
   for (const Reservation& reservation : stage.reserve) plan.reservations.push_back(reservation.spec);
-  plan.enter = bind_all(stage.enter);
+  plan.enter = bind_all(stage.enter, handles);
+  plan.prefetch = bind_prefetch(stage.prefetch, handles);
   for (const Produced& item : stage.produce)
     plan.produce.push_back({handles[item.value], item.at, item.from});
-  plan.exit = bind_all(stage.exit);
+  plan.exit = bind_all(stage.exit, handles);
   return plan;
 }
 

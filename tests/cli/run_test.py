@@ -61,6 +61,11 @@ class RunTest(ToolTest):
         for stage in report["stages"]:
             for peak in stage["peaks"]:
                 self.assertEqual(peak["predicted_charged"], peak["measured_charged"], stage["name"])
+        prefetched = [transition for stage in report["stages"] for transition in stage["executed"]["transitions"]
+                      if transition["asynchronous"]]
+        self.assertEqual([transition["action"]["ensure"] for transition in prefetched], ["w1", "w2", "w3"])
+        self.assertTrue(all(transition["phase"] == "prefetch" for transition in prefetched))
+        self.assertFalse(any(transition["timing"]["arriving"] for transition in prefetched))
 
     def test_the_trace_passes_a_strict_reader_of_its_format(self) -> None:
         for document in (SAMPLE, "samples/explicit-tiles.yaml"):

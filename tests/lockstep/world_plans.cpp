@@ -307,7 +307,7 @@ void World::end_scope(LiveScope& live, const Outcome& outcome) {
   live.keys.clear();
   version_may_grow_ = true;
   finish_tickets();  // what exit let arrive may be there already
-  check();  // the reservations are gone before the scope is (R42, R43)
+  check();           // the reservations are gone before the scope is (R42, R43)
   expect(attempt([&] { live.scope.close(); }).ok(), "a second close is not a no-op");
   expect(attempt([&] { live.scope.enter(); }).code == "residency/lifetime-closed",
          "a scope can be entered twice");

@@ -64,6 +64,18 @@ TEST_CASE("what is produced has to fit its reservation, all of it together") {
   CHECK(codes(d).empty());
 }
 
+TEST_CASE("only ensures are prefetched, of values that are there before the body") {
+  ProgramDraft d = draft();
+  d.stages[0].prefetch = {{NamedAction::Verb::ensure, {"w", {}}, Location::cuda(0), {}}};
+  const CheckedProgram checked = check(d);
+  REQUIRE(checked.program);
+  CHECK(checked.program->stages[0].prefetch.size() == 1);
+  d.stages[0].prefetch[0].verb = NamedAction::Verb::drop;
+  CHECK(codes(d) == std::vector<std::string>{"FHR0504"});
+  d.stages[0].prefetch = {{NamedAction::Verb::ensure, {"y", {}}, Location::pinned_host(), {}}};
+  CHECK(codes(d) == std::vector<std::string>{"FHR0309"});
+}
+
 TEST_CASE("a value is used neither before its stage nor after its release") {
   ProgramDraft d = draft();
   d.stages[0].enter.push_back({NamedAction::Verb::ensure, {"y", {}}, Location::pinned_host(), {}});

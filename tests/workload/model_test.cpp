@@ -37,6 +37,7 @@ TEST_CASE("a program's stage becomes a plan with its name, actions and reservati
   const Location device = Location::cuda(0);
   stage.reclaim = {{NamedAction::Verb::drop, 1, device, {}, {}}};
   stage.enter = {{NamedAction::Verb::ensure, 0, device, {}, {}}};
+  stage.prefetch = {{NamedAction::Verb::ensure, 1, device, Location::pinned_host(), {}}};
   stage.exit = {{NamedAction::Verb::drop, 0, device, {}, {}}};
   stage.reserve = {{{device, 6 * kMiB, "workspace"}, {}}};
   const std::vector<residency::HandleId> handles{{{1}, 0}, {{1}, 1}};
@@ -44,6 +45,8 @@ TEST_CASE("a program's stage becomes a plan with its name, actions and reservati
   CHECK(plan.name == "tile-0");
   CHECK(plan.reclaim == std::vector<residency::Action>{residency::Drop{handles[1], device}});
   CHECK(plan.enter == std::vector<residency::Action>{residency::Ensure{handles[0], device, {}}});
+  CHECK(plan.prefetch ==
+        std::vector<residency::Action>{residency::Ensure{handles[1], device, Location::pinned_host(), true}});
   CHECK(plan.exit == std::vector<residency::Action>{residency::Drop{handles[0], device}});
   CHECK(plan.reservations == std::vector<residency::ReservationSpec>{{device, 6 * kMiB, "workspace"}});
 }

@@ -47,7 +47,7 @@ struct ActionDraft {
 };
 
 struct PlanDraft {
-  std::vector<ActionDraft> reclaim, enter, exit;
+  std::vector<ActionDraft> reclaim, enter, prefetch, exit;
   std::optional<std::vector<Reservation>> reserve;  // absent: automatic
   Place place;
 };
@@ -126,7 +126,7 @@ struct ProducedDraft {
 
 struct ProgramStageDraft {
   Name name;
-  std::vector<ActionDraft> reclaim, enter, exit;
+  std::vector<ActionDraft> reclaim, enter, prefetch, exit;
   std::vector<Reservation> reserve;
   std::vector<ProducedDraft> produce;
   std::vector<Name> release;

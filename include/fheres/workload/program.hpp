@@ -16,13 +16,15 @@ struct Produced {
   Place place;
 };
 
-/// One stage of a Program. Order at run time (R39): reclaim, admit reservations, enter, body (produce), exit, release
-/// reservations, discard what is released.
+/// One stage of a Program. Order at run time (R39): reclaim, admit reservations, enter, prefetch, body (produce), exit,
+/// release reservations, discard what is released. What is prefetched is an ensure, and is settled before an action takes
+/// one of its ends (R23).
 struct ProgramStage {
   Name name;
   std::vector<NamedAction> reclaim;
   std::vector<Reservation> reserve;
   std::vector<NamedAction> enter;
+  std::vector<NamedAction> prefetch;
   std::vector<Produced> produce;
   std::vector<NamedAction> exit;
   std::vector<Operand> release;

@@ -63,10 +63,16 @@ struct NamedAction {
 };
 /// The same action on the handle that the value got.
 residency::Action bind(const NamedAction& action, residency::HandleId handle);
+/// The same for a list, with the handles of World::values (by ValueIndex).
+std::vector<residency::Action> bind_all(const std::vector<NamedAction>& actions,
+                                        std::span<const residency::HandleId> handles);
+/// Ensures that return while their copies run (R21).
+std::vector<residency::Action> bind_prefetch(const std::vector<NamedAction>& actions,
+                                             std::span<const residency::HandleId> handles);
 
 /// What a manual plan of a stage does besides its reservations and outputs.
 struct ManualPlan {
-  std::vector<NamedAction> reclaim, enter, exit;
+  std::vector<NamedAction> reclaim, enter, prefetch, exit;  // prefetch: ensures, bound as asynchronous ones
   Place place;
 };
 
