@@ -3,7 +3,7 @@
 import pathlib
 import sys
 
-LIMIT = 500
+LIMIT = 450
 FOLDERS = ("include", "src", "cli", "tests", "bench")
 SUFFIXES = (".hpp", ".cpp", ".cu", ".cuh", ".py")
 
