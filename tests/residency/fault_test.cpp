@@ -117,3 +117,23 @@ TEST_CASE("R26: accounts equal a recount after an injected failure of a load, an
   CHECK(world.manager->snapshot().at(kDevice)->allocated == 0);
   CHECK_NOTHROW(world.manager->ensure(s, kDevice));
 }
+
+TEST_CASE("R20: a source's queued copy is over before its block is freed, also where waiting for it failed") {
+  const auto stepped = memory::make_stepped_driver();
+  const auto faulty = std::make_shared<fheres::test::FaultyDriver>(stepped);
+  Manager manager(faulty, {});
+  std::vector<std::byte> bytes(512, std::byte{7});
+  const HandleId s = manager.register_source(
+      reconstructible("s", 512),
+      [&](LoadContext& context) {
+        memory::Block block = context.allocate();
+        context.driver().copy(context.stream(), block.extent(), {kPageable, bytes.data(), bytes.size()});
+        return block;
+      },
+      kDevice);
+  faulty->fail(Call::synchronize, 1);
+  CHECK_THROWS_AS(manager.ensure(s, kDevice), memory::DeviceError);
+  CHECK_FALSE(stepped->step());  // nothing is queued any more that could write into the freed block
+  CHECK(manager.snapshot().values.front().materializations.empty());
+  CHECK_NOTHROW(manager.ensure(s, kDevice));
+}
