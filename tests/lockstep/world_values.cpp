@@ -175,8 +175,7 @@ residency::Loaded World::load(SourceState& state, residency::LoadContext& contex
   if (state.next == Next::too_small && context.spec().logical_bytes != 0)
     bytes = context.spec().logical_bytes - 1;
   memory::Block block = context.allocate(bytes);
-  if (context.stream() && state.content % 2 == 0 &&
-      !fault_armed_) {  // a device source may leave its last work in the stream
+  if (context.stream() && state.content % 2 == 0) {  // a device source may leave its last work in the stream
     staging_.push_back(foreign_block(Location::pinned_host(), bytes));
     fill_pattern(staging_.back().data(), bytes, state.content);
     context.driver().copy(context.stream(), block.extent(), staging_.back().extent());
