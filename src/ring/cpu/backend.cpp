@@ -83,9 +83,10 @@ void CpuBackend::automorphism(ConstView in, Automorphism automorphism, View out,
   });
 }
 
-void CpuBackend::add(ConstView a, ConstView b, View out, const memory::Stream& stream) const {
+template <class Op>
+void CpuBackend::combine(ConstView a, ConstView b, View out, const memory::Stream& stream, Op op) const {
   shapes::add(basis(), a, b, out);
-  run(stream, [this, a, b, out] {
+  run(stream, [this, a, b, out, op] {
     for_each(a.limbs, a.polynomials, [&](int limb, int polynomial) {
       const std::uint64_t q = basis().prime(a.first_prime + limb).value;
       const std::uint64_t* x = a.at(limb, polynomial);
@@ -95,26 +96,17 @@ void CpuBackend::add(ConstView a, ConstView b, View out, const memory::Stream& s
         return;
       }
       const std::uint64_t* y = b.at(limb, polynomial);
-      for (std::size_t i = 0; i < basis().n(); ++i) z[i] = add_reduced(x[i], y[i], q);
+      for (std::size_t i = 0; i < basis().n(); ++i) z[i] = op(x[i], y[i], q);
     });
   });
 }
 
+void CpuBackend::add(ConstView a, ConstView b, View out, const memory::Stream& stream) const {
+  combine(a, b, out, stream, [](auto x, auto y, auto q) { return add_reduced(x, y, q); });
+}
+
 void CpuBackend::subtract(ConstView a, ConstView b, View out, const memory::Stream& stream) const {
-  shapes::add(basis(), a, b, out);
-  run(stream, [this, a, b, out] {
-    for_each(a.limbs, a.polynomials, [&](int limb, int polynomial) {
-      const std::uint64_t q = basis().prime(a.first_prime + limb).value;
-      const std::uint64_t* x = a.at(limb, polynomial);
-      std::uint64_t* z = out.at(limb, polynomial);
-      if (polynomial >= b.polynomials) {
-        if (z != x) std::copy_n(x, basis().n(), z);
-        return;
-      }
-      const std::uint64_t* y = b.at(limb, polynomial);
-      for (std::size_t i = 0; i < basis().n(); ++i) z[i] = sub_reduced(x[i], y[i], q);
-    });
-  });
+  combine(a, b, out, stream, [](auto x, auto y, auto q) { return sub_reduced(x, y, q); });
 }
 
 void CpuBackend::negate(ConstView a, View out, const memory::Stream& stream) const {

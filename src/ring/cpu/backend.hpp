@@ -44,6 +44,9 @@ class CpuBackend final : public Backend {
  private:
   /// Runs `work` now, or in the stream's order.
   void run(const memory::Stream& stream, std::function<void()> work) const;
+  /// add and subtract: op(x, y, q) a word; polynomials that b lacks are a's.
+  template <class Op>
+  void combine(ConstView a, ConstView b, View out, const memory::Stream& stream, Op op) const;
 
   std::shared_ptr<memory::Driver> driver_;
 };
