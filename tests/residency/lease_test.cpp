@@ -173,3 +173,24 @@ TEST_CASE("R29: a token outlives its manager, and the manager warns") {
   CHECK(*lease.view(x).data == std::byte{0x21});
   CHECK_NOTHROW(lease.release());
 }
+
+TEST_CASE("R33: acquire reaps what has completed, which the version tells") {
+  World world;
+  const HandleId x = world.put("x", 512, kDevice);
+  const HandleId y = world.put("y", 512, kPageable);
+  const auto grows_by = [&] {
+    const std::uint64_t before = world.manager->state_version();
+    Lease host = world.manager->acquire({y}, kPageable);
+    return world.manager->state_version() - before;
+  };
+  const std::uint64_t alone = grows_by();
+  const memory::Stream stream = world.stepped->make_stream(kDevice, "consumer");
+  Lease lease = world.manager->acquire({x}, kDevice, stream);
+  world.stepped->hold(stream);
+  lease.release();
+  CHECK(grows_by() == alone);  // still pending
+  world.stepped->let_go(stream);
+  world.stepped->run_until_idle();
+  CHECK(grows_by() == alone + 1);
+  CHECK(grows_by() == alone);
+}
