@@ -1,3 +1,4 @@
+#include "ring/cuda/convert.cuh"
 #include "ring/cuda/gather.hpp"
 #include "ring/cuda/operations.hpp"
 #include "ring/cuda/pass.cuh"
@@ -5,56 +6,96 @@
 namespace fheres::ring::cuda {
 namespace {
 
-/// z_t of Backend::mod_down from the residues w_s of begin_mod_down, canonical. The count v is below k, so
-/// sum of w_s factor_s (k products below 2^122) + v (t - P mod t) + (t - P/2 mod t) stays below 2^128 for k <= 32.
+/// z_t of Backend::mod_down from the residues w_s of begin_mod_down. The count v of a coefficient serves every prime.
+/// Integers: v is below k, so sum of w_s factor_s (k products below 2^122) + v (t - P mod t) + (t - P/2 mod t) stays
+/// below 2^128 for k <= 32.
 struct FromSpecial {
   ConstArray special;
+
+  template <int kHeld>
   struct Reader {
-    const u64* first;
-    std::size_t limb_stride;
+    Sources sources;
+    const u64 (&counts)[kHeld / 8];
+    const Factor* pieces;
     const u64* factors;
-    const u64* ratios;
-    const u64* shifts;
-    int special_limbs;
+    SumEnd end;
     u64 minus_special, minus_half;
     scheme::Modulus prime;
-    template <bool kPairs>
-    __device__ __forceinline__ void fill(u64 (&x)[kHeld], const unsigned (&position)[kHeld]) const {
-      Wide sum[kHeld], count[kHeld];
+
+    __device__ __forceinline__ unsigned count(int h) const {
+      return static_cast<unsigned>(counts[h / 8] >> (h % 8 * 8)) & 0xff;
+    }
+    template <class At>
+    __device__ __forceinline__ void numbers(double (&x)[kHeld], const At& at,
+                                            const DoubleField& field) const {
+      const double start = DoubleField::from_residue(minus_half);
+      in_parts<kHeld>([&]<int kFirst>() {
+        DoubleSum<kSummed> sum(start);
+        sum_products<kFirst>(sum, sources, pieces, at);
 #pragma unroll
-      for (int h = 0; h < kHeld; ++h) {
-        sum[h] = minus_half;
-        count[h] = 0;
-      }
-      const u64* residues = first;
-      for (int s = 0; s < special_limbs; ++s, residues += limb_stride) {
-        const u64 factor = factors[s], ratio = ratios[s];
-        const int shift = static_cast<int>(shifts[s]);
+        for (int h = 0; h < kSummed; ++h) {
+          sum.add_small(h, DoubleField::from_residue(count(kFirst + h)), end.minus_special);
+          x[kFirst + h] = sum.end(h, field, end.unit);
+        }
+      });
+    }
+    template <class At>
+    __device__ __forceinline__ void numbers(u64 (&x)[kHeld], const At& at, const IntegerField&) const {
+      in_parts<kHeld>([&]<int kFirst>() {
+        Wide sum[kSummed];
 #pragma unroll
-        for (int h = 0; h < kHeld; ++h) {
-          const u64 w = residues[position[h]];
-          sum[h] += static_cast<Wide>(w) * factor;
-          count[h] += (static_cast<Wide>(w) * ratio) >> shift;
+        for (int h = 0; h < kSummed; ++h) {
+          sum[h] = minus_half + static_cast<Wide>(count(kFirst + h)) * minus_special;
+        }
+        sum_products<kFirst>(sum, sources, factors, at);
+#pragma unroll
+        for (int h = 0; h < kSummed; ++h) x[kFirst + h] = reduce_wide(sum[h], prime);
+      });
+    }
+  };
+
+  template <int kHeld>
+  struct Polynomial {
+    Sources sources;
+    u64 counts[kHeld / 8];  // a byte each
+    __device__ __forceinline__ Reader<kHeld> reader(const Tables& tables, int prime) const {
+      const scheme::Modulus q = tables.primes[prime];
+      const std::size_t at = static_cast<std::size_t>(prime) * tables.special_limbs;
+      return {sources,
+              counts,
+              tables.down_pieces + at,
+              tables.down_factor + at,
+              tables.sum_end[prime],
+              q.value - tables.special[prime],
+              q.value - tables.special_half[prime],
+              q};
+    }
+  };
+  template <class At>
+  __device__ __forceinline__ Polynomial<At::kHeld> open(const Tables& tables, int polynomial,
+                                                        const At& at) const {
+    Polynomial<At::kHeld> opened{
+        {special.at(0, polynomial), special.limb_stride, tables.special_limbs, 0, tables.primes}, {}};
+    in_parts<At::kHeld>([&]<int kFirst>() {
+      Wide sum[kSummed];
+#pragma unroll
+      for (int h = 0; h < kSummed; ++h) sum[h] = 0;
+      const u64* words = opened.sources.first + at.first;
+#pragma unroll 1
+      for (int s = 0; s < tables.special_limbs; ++s, words += special.limb_stride) {
+        const u64 ratio = tables.down_ratio[s];
+        const int shift = static_cast<int>(tables.down_shift[s]);
+#pragma unroll
+        for (int h = 0; h < kSummed; ++h) {
+          sum[h] += (static_cast<Wide>(words[At::offset(kFirst + h)]) * ratio) >> shift;
         }
       }
 #pragma unroll
-      for (int h = 0; h < kHeld; ++h) {
-        const u64 overflow = static_cast<u64>(count[h] >> 64);
-        x[h] = reduce_wide(sum[h] + static_cast<Wide>(overflow) * minus_special, prime);
+      for (int h = 0; h < kSummed; ++h) {
+        opened.counts[(kFirst + h) / 8] |= static_cast<u64>(sum[h] >> 64) << ((kFirst + h) % 8 * 8);
       }
-    }
-  };
-  __device__ __forceinline__ Reader open(const Tables& tables, int prime, int, int polynomial) const {
-    const scheme::Modulus q = tables.primes[prime];
-    return {special.at(0, polynomial),
-            special.limb_stride,
-            tables.down_factor + static_cast<std::size_t>(prime) * tables.special_limbs,
-            tables.down_ratio,
-            tables.down_shift,
-            tables.special_limbs,
-            q.value - tables.special[prime],
-            q.value - tables.special_half[prime],
-            q};
+    });
+    return opened;
   }
 };
 
@@ -72,20 +113,21 @@ struct IntoQuotient {
     int log_n;
     u64 q;
     Shoup inverse;
-    template <bool kPairs>
-    __device__ __forceinline__ void drain(const u64 (&z)[kHeld], const unsigned (&position)[kHeld]) const {
+    template <int kHeld, class At>
+    __device__ __forceinline__ void drain(const u64 (&z)[kHeld], const At& at) const {
       u64 x[kHeld];
-      read_words<kPairs>(values, x, position);
+      read_words(values, x, at);
 #pragma unroll
       for (int h = 0; h < kHeld; ++h) x[h] = mul_shoup(x[h] + q - z[h], inverse, q);
       if (addend != nullptr) {
 #pragma unroll
         for (int h = 0; h < kHeld; ++h) {
-          const unsigned from = exponent == 1 ? position[h] : gather_source(position[h], exponent, log_n);
+          const unsigned position = at.first + At::offset(h);
+          const unsigned from = exponent == 1 ? position : gather_source(position, exponent, log_n);
           x[h] = add_reduced(x[h], addend[from], q);
         }
       }
-      write_words<kPairs>(values, x, position);
+      write_words(values, x, at);
     }
   };
   __device__ __forceinline__ Writer open(const Tables& tables, int prime, int limb, int polynomial) const {
@@ -106,10 +148,10 @@ struct FromLast {
     const u64* last;
     scheme::Modulus prime;
     u64 minus_half;
-    template <bool kPairs>
-    __device__ __forceinline__ void fill(u64 (&x)[kHeld], const unsigned (&position)[kHeld]) const {
+    template <int kHeld, class At>
+    __device__ __forceinline__ void fill(u64 (&x)[kHeld], const At& at) const {
 #pragma unroll
-      for (int h = 0; h < kHeld; ++h) x[h] = reduce_word(last[position[h]], prime) + minus_half;
+      for (int h = 0; h < kHeld; ++h) x[h] = reduce_word(last[at.first + At::offset(h)], prime) + minus_half;
     }
   };
   __device__ __forceinline__ Reader open(const Tables& tables, int prime, int, int polynomial) const {
@@ -130,17 +172,17 @@ struct IntoRescaled {
     scheme::Modulus prime;
     Shoup inverse;
     u64 multiplier;
-    template <bool kPairs>
-    __device__ __forceinline__ void drain(const u64 (&z)[kHeld], const unsigned (&position)[kHeld]) const {
+    template <int kHeld, class At>
+    __device__ __forceinline__ void drain(const u64 (&z)[kHeld], const At& at) const {
       u64 x[kHeld];
-      read_words<kPairs>(in, x, position);
+      read_words(in, x, at);
       if (multiplier != 1) {
 #pragma unroll
         for (int h = 0; h < kHeld; ++h) x[h] = mul_barrett(x[h], multiplier, prime);
       }
 #pragma unroll
       for (int h = 0; h < kHeld; ++h) x[h] = mul_shoup(x[h] + prime.value - z[h], inverse, prime.value);
-      write_words<kPairs>(out, x, position);
+      write_words(out, x, at);
     }
   };
   __device__ __forceinline__ Writer open(const Tables& tables, int prime, int limb, int polynomial) const {
@@ -166,7 +208,7 @@ void mod_down(const Tables& tables, ConstView special, View values, ConstView ad
               View tile, cudaStream_t stream) {
   const Job job{values.first_prime, values.limbs, values.polynomials, 0, 0};
   const Array middle = array(tile);
-  run_pass<true, true>("mod down columns", tables, job, FromSpecial{array(special)}, Stored{middle}, stream);
+  run_conversion("mod down columns", tables, job, FromSpecial{array(special)}, middle, stream);
   const IntoQuotient into{array(values), array(addend), addend.data == nullptr ? 0 : addend.polynomials,
                           exponent};
   run_pass<false, true>("mod down rows", tables, job, Plain{read_only(middle)}, into, stream);

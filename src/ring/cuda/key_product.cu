@@ -26,10 +26,6 @@ struct KeyRows {
     return *reinterpret_cast<const ulonglong2*>(component[c] + static_cast<std::size_t>(digit) * n +
                                                 position);
   }
-  __device__ __forceinline__ void prefetch(int c, int digit, unsigned position) const {
-    asm volatile(
-        "prefetch.global.L2 [%0];" ::"l"(component[c] + static_cast<std::size_t>(digit) * n + position));
-  }
 };
 
 constexpr int kProductThreads = 128;  // each sums two neighbouring coefficients
@@ -38,6 +34,7 @@ __global__ void __launch_bounds__(kProductThreads)
     key_product_kernel(const Tables tables, const ConstArray extended, const SourceArray source,
                        const u64* key, const int key_digits, const int digits, const int first_prime,
                        const Products out) {
+  begin_kernel();
   const int limb = static_cast<int>(blockIdx.y);
   const int prime = first_prime + limb;
   const KeyRows rows(tables, key, key_digits, prime);
@@ -75,93 +72,138 @@ __global__ void __launch_bounds__(kProductThreads)
   }
 }
 
-/// Keeps the last round's points where they are, in registers.
+/// Takes the last round's points as they are.
+template <class Number, int kHeld>
 struct Keep {
-  u64 (&kept)[kHeld];
-  template <bool kPairs>
-  __device__ __forceinline__ void drain(const u64 (&x)[kHeld], const unsigned (&)[kHeld]) const {
+  Number (&kept)[kHeld];
+  template <class At, class Field>
+  __device__ __forceinline__ void numbers(const Number (&x)[kHeld], const At&, const Field&) const {
 #pragma unroll
     for (int h = 0; h < kHeld; ++h) kept[h] = x[h];
   }
 };
 
-/// The forward row pass of every digit and the product in one: `extended` is what the column pass left, and
-/// its transform is never written. One block has the same rows of all digits of one limb, one digit after the other.
-template <int kLog>
-__global__ void __launch_bounds__((Tile<kLog, false>::kThreads))
-    product_rows_kernel(const Tables tables, const ConstArray extended, const SourceArray source,
-                        const u64* key, const int key_digits, const int digits, const int first_prime,
-                        const Products out) {
-  using Memory = Tile<kLog, false>;
-  using Shape = Rounds<kLog>;
-  constexpr int kEnd = Shape::kCount - 1;
-  using Last = Held<kLog, Shape::start(kEnd), Shape::depth(kEnd)>;
-  static_assert(Last::kBelow == 0 && Shape::depth(kEnd) >= 1);  // points 2h and 2h + 1 are neighbours
-  // Two buffers: a thread may begin a digit while others still read the one before.
-  __shared__ u64 shared[2][Memory::kWords];
+/// The two sums at a thread's points. In doubles a product is reduced as it is added.
+template <int kHeld>
+struct DoubleSums {
+  using Field = DoubleField;
+  DoubleField field;
+  double sum[2][kHeld] = {};
 
-  const int limb = static_cast<int>(blockIdx.y);
-  const int prime = first_prime + limb;
-  const scheme::Modulus q = tables.primes[prime];
-  const KeyRows rows(tables, key, key_digits, prime);
-  const Shoup* const roots = tables.forward + (static_cast<std::size_t>(prime) << tables.log_n);
-  const int other_log = tables.log_n - kLog;
-  const int thread = static_cast<int>(threadIdx.x);
-  const int line = static_cast<int>(blockIdx.x) * kWidth + Memory::member(thread);
-  unsigned position[kHeld];
-#pragma unroll
-  for (int h = 0; h < kHeld; ++h) {
-    position[h] = Memory::position(line, Last::point(Memory::lane(thread), h), other_log);
+  __device__ __forceinline__ explicit DoubleSums(const scheme::Modulus& q) : field(q.value) {}
+  __device__ __forceinline__ void add(int c, int h, double x, u64 key) {
+    sum[c][h] = field.multiply_add(DoubleField::from_residue(key), x, sum[c][h]);
   }
+  /// 32 more products fit: each is within 3q/4.
+  __device__ __forceinline__ void settle() {
+#pragma unroll
+    for (int h = 0; h < kHeld; ++h) {
+      sum[0][h] = field.settle(sum[0][h]);
+      sum[1][h] = field.settle(sum[1][h]);
+    }
+  }
+  __device__ __forceinline__ u64 residue(int c, int h) const { return field.to_residue(sum[c][h]); }
+};
+template <int kHeld>
+struct IntegerSums {
+  using Field = IntegerField;
+  IntegerField field;
+  scheme::Modulus prime;
+  u64 sum[2][kHeld] = {};
 
-  Wide sum[2][kHeld];
+  __device__ __forceinline__ explicit IntegerSums(const scheme::Modulus& q) : field(q.value), prime(q) {}
+  __device__ __forceinline__ void add(int c, int h, u64 x, u64 key) {
+    sum[c][h] = reduce_wide(static_cast<Wide>(x) * key + sum[c][h], prime);
+  }
+  __device__ __forceinline__ void settle() {}
+  __device__ __forceinline__ u64 residue(int c, int h) const { return sum[c][h]; }
+};
+
+/// A thread's words of a digit's two key polynomials, on their way into its own places of shared memory while the
+/// digit is transformed.
+template <class P>
+struct KeyStage {
+  u64* words;  // [component][point][thread]
+  static constexpr int kWords = 2 * P::kHeld * P::kThreads;
+
+  __device__ __forceinline__ u64* at(int c, int h) const {
+    return words + (c * P::kHeld + h) * P::kThreads + threadIdx.x;
+  }
+  template <class At>
+  __device__ __forceinline__ void fetch(const KeyRows& rows, int digit, const At& points) const {
 #pragma unroll
-  for (int h = 0; h < kHeld; ++h) sum[0][h] = sum[1][h] = 0;
-#pragma unroll 1
-  for (int digit = 0; digit < digits; ++digit) {
-    // On their way from memory during the transform.
+    for (int c = 0; c < 2; ++c) {
+      const u64* const from = rows.component[c] + static_cast<std::size_t>(digit) * rows.n + points.first;
 #pragma unroll
-    for (int h = 0; h < kHeld; h += 1 << Shape::depth(kEnd)) {
-      rows.prefetch(0, digit, position[h]);
-      rows.prefetch(1, digit, position[h]);
-    }
-    u64 x[kHeld];
-    if (digit == rows.diagonal) {
-      const SourceLimb at = source_limb(source, tables, prime, rows.own);
-#pragma unroll
-      for (int h = 0; h < kHeld; ++h) x[h] = at(position[h]);
-    } else {
-      run_rounds<kLog, false, true>(Plain::Reader{extended.at(limb, digit)}, Keep{x}, shared[digit & 1],
-                                    roots, q.value, other_log);
-    }
-#pragma unroll
-    for (int h = 0; h < kHeld; h += 2) {
-#pragma unroll
-      for (int c = 0; c < 2; ++c) {
-        const ulonglong2 y = rows.read(c, digit, position[h]);
-        sum[c][h] += static_cast<Wide>(x[h]) * y.x;
-        sum[c][h + 1] += static_cast<Wide>(x[h + 1]) * y.y;
+      for (int h = 0; h < P::kHeld; ++h) {
+        asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"(
+                         static_cast<unsigned>(__cvta_generic_to_shared(at(c, h)))),
+                     "l"(from + At::offset(h))
+                     : "memory");
       }
     }
+    asm volatile("cp.async.commit_group;" ::: "memory");
+  }
+  __device__ __forceinline__ void wait() const { asm volatile("cp.async.wait_group 0;" ::: "memory"); }
+};
+
+/// The forward row pass of every digit and the product in one: `extended` is what the column pass left, and
+/// its transform is never written. One block has the same rows of all digits of one limb, one digit after the other.
+template <class P, class Sums>
+__device__ __forceinline__ void sum_rows(const Tables& tables, const ConstArray& extended,
+                                         const SourceArray& source, const KeyRows& rows, int digits, int limb,
+                                         int prime, const Products& out, u64* shared) {
+  using Field = typename Sums::Field;
+  const KeyStage<P> stage{shared + P::kWords};
+  const u64* const roots = tables.forward + tables.root_at[prime];
+  const PointsOut<P, true> at;
+  Sums sums(tables.primes[prime]);
+#pragma unroll 1
+  for (int digit = 0; digit < digits; ++digit) {
+    stage.fetch(rows, digit, at);
+    typename Field::Number x[P::kHeld];
+    if (digit == rows.diagonal) {
+      const SourceLimb own = source_limb(source, tables, prime, rows.own);
+#pragma unroll
+      for (int h = 0; h < P::kHeld; ++h) x[h] = Field::from_residue(own(at.first + at.offset(h)));
+    } else {
+      run_round<P, true, 0>(Plain::Reader{extended.at(limb, digit)},
+                            Keep<typename Field::Number, P::kHeld>{x}, shared, roots, sums.field);
+      __syncwarp();  // the next digit writes where others have read
+    }
+    stage.wait();
+#pragma unroll
+    for (int c = 0; c < 2; ++c) {
+#pragma unroll
+      for (int h = 0; h < P::kHeld; ++h) sums.add(c, h, x[h], *stage.at(c, h));
+    }
+    if (digit % 32 == 31) sums.settle();
   }
 #pragma unroll
   for (int c = 0; c < 2; ++c) {
-    u64* const to = out.at(limb, c);
+    u64* const to = out.at(limb, c) + at.first;
 #pragma unroll
-    for (int h = 0; h < kHeld; h += 2) {
-      *reinterpret_cast<ulonglong2*>(to + position[h]) =
-          make_ulonglong2(reduce_wide(sum[c][h], q), reduce_wide(sum[c][h + 1], q));
-    }
+    for (int h = 0; h < P::kHeld; ++h) to[at.offset(h)] = sums.residue(c, h);
   }
 }
 
-template <int kLog>
-void launch_product_rows(const Tables& tables, ConstView extended, const Source& source, const u64* key,
-                         int key_digits, const Products& out, cudaStream_t stream) {
-  const int rows = 1 << (tables.log_n - kLog);
-  launch("product rows", product_rows_kernel<kLog>, grid_of(rows / kWidth, extended.limbs),
-         Tile<kLog, false>::kThreads, stream, tables, array(extended), source_array(source), key, key_digits,
-         extended.polynomials, extended.first_prime, out);
+constexpr int kProductWarps = 12;  // that a multiprocessor has room for
+
+template <class P>
+__global__ void __launch_bounds__(P::kThreads, kProductWarps * 32 / P::kThreads)
+    product_rows_kernel(const Tables tables, const ConstArray extended, const SourceArray source,
+                        const u64* key, const int key_digits, const int digits, const int first_prime,
+                        const Products out) {
+  begin_kernel();
+  extern __shared__ u64 shared[];
+  const int limb = static_cast<int>(blockIdx.y);
+  const int prime = first_prime + limb;
+  const KeyRows rows(tables, key, key_digits, prime);
+  if (in_doubles(tables.primes[prime].value)) {
+    sum_rows<P, DoubleSums<P::kHeld>>(tables, extended, source, rows, digits, limb, prime, out, shared);
+  } else {
+    sum_rows<P, IntegerSums<P::kHeld>>(tables, extended, source, rows, digits, limb, prime, out, shared);
+  }
 }
 
 }  // namespace
@@ -174,16 +216,12 @@ bool worth_fusing(const Tables& tables, ConstView extended) {
 
 void product_rows(const Tables& tables, ConstView extended, const Source& source, const u64* key,
                   int key_digits, const Products& out, cudaStream_t stream) {
-  switch (tables.log_n - column_log(tables.log_n)) {
-    case 5:
-      return launch_product_rows<5>(tables, extended, source, key, key_digits, out, stream);
-    case 6:
-      return launch_product_rows<6>(tables, extended, source, key, key_digits, out, stream);
-    case 7:
-      return launch_product_rows<7>(tables, extended, source, key, key_digits, out, stream);
-    default:
-      return launch_product_rows<8>(tables, extended, source, key, key_digits, out, stream);
-  }
+  at_pass<false>(tables.log_n, [&]<class P>() {
+    const int words = P::kWords + KeyStage<P>::kWords;
+    launch("product rows", product_rows_kernel<P>, grid_of(P::kTiles, extended.limbs),
+           {P::kThreads, words * static_cast<int>(sizeof(u64))}, stream, tables, array(extended),
+           source_array(source), key, key_digits, extended.polynomials, extended.first_prime, out);
+  });
 }
 
 void key_product(const Tables& tables, ConstView extended, const Source& source, const u64* key,
