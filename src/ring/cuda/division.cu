@@ -13,39 +13,27 @@ struct FromSpecial {
   ConstArray special;
 
   template <int kHeld>
+  struct Counts {
+    u64 packed[kHeld / 8];  // a byte each
+    __device__ __forceinline__ unsigned at(int h) const {
+      return static_cast<unsigned>(packed[h / 8] >> (h % 8 * 8)) & 0xff;
+    }
+  };
+
+  template <int kHeld>
   struct Reader {
     Sources sources;
-    const u64 (&counts)[kHeld / 8];
-    const Factor* pieces;
+    const Counts<kHeld>& counts;
     const u64* factors;
-    SumEnd end;
     u64 minus_special, minus_half;
     scheme::Modulus prime;
-
-    __device__ __forceinline__ unsigned count(int h) const {
-      return static_cast<unsigned>(counts[h / 8] >> (h % 8 * 8)) & 0xff;
-    }
-    template <class At>
-    __device__ __forceinline__ void numbers(double (&x)[kHeld], const At& at,
-                                            const DoubleField& field) const {
-      const double start = DoubleField::from_residue(minus_half);
-      in_parts<kHeld>([&]<int kFirst>() {
-        DoubleSum<kSummed> sum(start);
-        sum_products<kFirst>(sum, sources, pieces, at);
-#pragma unroll
-        for (int h = 0; h < kSummed; ++h) {
-          sum.add_small(h, DoubleField::from_residue(count(kFirst + h)), end.minus_special);
-          x[kFirst + h] = sum.end(h, field, end.unit);
-        }
-      });
-    }
     template <class At>
     __device__ __forceinline__ void numbers(u64 (&x)[kHeld], const At& at, const IntegerField&) const {
       in_parts<kHeld>([&]<int kFirst>() {
         Wide sum[kSummed];
 #pragma unroll
         for (int h = 0; h < kSummed; ++h) {
-          sum[h] = minus_half + static_cast<Wide>(count(kFirst + h)) * minus_special;
+          sum[h] = minus_half + static_cast<Wide>(counts.at(kFirst + h)) * minus_special;
         }
         sum_products<kFirst>(sum, sources, factors, at);
 #pragma unroll
@@ -57,18 +45,37 @@ struct FromSpecial {
   template <int kHeld>
   struct Polynomial {
     Sources sources;
-    u64 counts[kHeld / 8];  // a byte each
+    Counts<kHeld> counts;
+
+    __device__ __forceinline__ static u64 minus_half(const Tables& tables, int prime) {
+      return tables.primes[prime].value - tables.special_half[prime];
+    }
     __device__ __forceinline__ Reader<kHeld> reader(const Tables& tables, int prime) const {
       const scheme::Modulus q = tables.primes[prime];
-      const std::size_t at = static_cast<std::size_t>(prime) * tables.special_limbs;
       return {sources,
               counts,
-              tables.down_pieces + at,
-              tables.down_factor + at,
-              tables.sum_end[prime],
+              tables.down_factor + static_cast<std::size_t>(prime) * tables.special_limbs,
               q.value - tables.special[prime],
-              q.value - tables.special_half[prime],
+              minus_half(tables, prime),
               q};
+    }
+    template <int kFirst, class At>
+    __device__ __forceinline__ void sum(DoubleSums& sums, const Tables& tables, int prime, int stride,
+                                        const At& at) const {
+#pragma unroll
+      for (int t = 0; t < kTargets; ++t) {
+        const int target = prime + t * stride;
+        const double start = DoubleField::from_residue(minus_half(tables, target));
+        const double minus_special = tables.doubles[target].minus_special;
+#pragma unroll
+        for (int h = 0; h < kSummed; ++h) {
+          sums[t][h].start(start);
+          sums[t][h].add_small(DoubleField::from_residue(counts.at(kFirst + h)), minus_special);
+        }
+      }
+      sum_products<kFirst>(sums, sources,
+                           tables.down_pieces + static_cast<std::size_t>(prime) * tables.special_limbs,
+                           static_cast<std::size_t>(stride) * tables.special_limbs, at);
     }
   };
   template <class At>
@@ -92,7 +99,7 @@ struct FromSpecial {
       }
 #pragma unroll
       for (int h = 0; h < kSummed; ++h) {
-        opened.counts[(kFirst + h) / 8] |= static_cast<u64>(sum[h] >> 64) << ((kFirst + h) % 8 * 8);
+        opened.counts.packed[(kFirst + h) / 8] |= static_cast<u64>(sum[h] >> 64) << ((kFirst + h) % 8 * 8);
       }
     });
     return opened;

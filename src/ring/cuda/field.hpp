@@ -97,6 +97,7 @@ struct DoubleField {
   double q, inverse_q;
 
   FHERES_INLINE explicit DoubleField(u64 prime) : q(static_cast<double>(prime)), inverse_q(1.0 / q) {}
+  FHERES_INLINE DoubleField(double prime, double inverse) : q(prime), inverse_q(inverse) {}
   FHERES_INLINE static double load(u64 bits) { return from_bits(bits); }
   FHERES_INLINE static u64 store(double x) { return to_bits(x); }
   FHERES_INLINE static Root root(const u64* table, int index) { return from_bits(read_word(table, index)); }

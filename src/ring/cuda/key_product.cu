@@ -85,12 +85,13 @@ struct Keep {
 
 /// The two sums at a thread's points. In doubles a product is reduced as it is added.
 template <int kHeld>
-struct DoubleSums {
+struct DoubleProducts {
   using Field = DoubleField;
   DoubleField field;
   double sum[2][kHeld] = {};
 
-  __device__ __forceinline__ explicit DoubleSums(const scheme::Modulus& q) : field(q.value) {}
+  __device__ __forceinline__ DoubleProducts(const Tables& tables, int prime)
+      : field(double_field(tables, prime)) {}
   __device__ __forceinline__ void add(int c, int h, double x, u64 key) {
     sum[c][h] = field.multiply_add(DoubleField::from_residue(key), x, sum[c][h]);
   }
@@ -105,13 +106,14 @@ struct DoubleSums {
   __device__ __forceinline__ u64 residue(int c, int h) const { return field.to_residue(sum[c][h]); }
 };
 template <int kHeld>
-struct IntegerSums {
+struct IntegerProducts {
   using Field = IntegerField;
   IntegerField field;
   scheme::Modulus prime;
   u64 sum[2][kHeld] = {};
 
-  __device__ __forceinline__ explicit IntegerSums(const scheme::Modulus& q) : field(q.value), prime(q) {}
+  __device__ __forceinline__ IntegerProducts(const Tables& tables, int index)
+      : field(tables.primes[index].value), prime(tables.primes[index]) {}
   __device__ __forceinline__ void add(int c, int h, u64 x, u64 key) {
     sum[c][h] = reduce_wide(static_cast<Wide>(x) * key + sum[c][h], prime);
   }
@@ -119,32 +121,51 @@ struct IntegerSums {
   __device__ __forceinline__ u64 residue(int c, int h) const { return sum[c][h]; }
 };
 
-/// A thread's words of a digit's two key polynomials, on their way into its own places of shared memory while the
-/// digit is transformed.
+/// Rows on their way into shared memory while a block computes, as they lie in memory: two of the key and one of the
+/// digits. The threads of a row copy it and share it, so a warp is all that has to wait.
 template <class P>
-struct KeyStage {
-  u64* words;  // [component][point][thread]
-  static constexpr int kWords = 2 * P::kHeld * P::kThreads;
+struct Stage {
+  u64* words;  // [row][member][point]
+  static constexpr int kRow = 1 << P::kLog;
+  static constexpr int kWords = 3 * kWidth * kRow;
 
-  __device__ __forceinline__ u64* at(int c, int h) const {
-    return words + (c * P::kHeld + h) * P::kThreads + threadIdx.x;
+  __device__ __forceinline__ u64* row(int index) const {
+    return words + (index * kWidth + P::member(static_cast<int>(threadIdx.x))) * kRow;
   }
-  template <class At>
-  __device__ __forceinline__ void fetch(const KeyRows& rows, int digit, const At& points) const {
+  /// `limb` is a whole polynomial of one limb. Ends a group of copies.
+  __device__ __forceinline__ void fetch(int index, const u64* limb) const {
+    const int thread = static_cast<int>(threadIdx.x), lane = P::lane(thread);
+    const int line = static_cast<int>(blockIdx.x) * kWidth + P::member(thread);
+    const u64* const from = limb + P::line_at(line) + 2 * lane;
+    const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(row(index) + 2 * lane));
 #pragma unroll
-    for (int c = 0; c < 2; ++c) {
-      const u64* const from = rows.component[c] + static_cast<std::size_t>(digit) * rows.n + points.first;
-#pragma unroll
-      for (int h = 0; h < P::kHeld; ++h) {
-        asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"(
-                         static_cast<unsigned>(__cvta_generic_to_shared(at(c, h)))),
-                     "l"(from + At::offset(h))
-                     : "memory");
-      }
+    for (int h = 0; h < P::kHeld / 2; ++h) {
+      constexpr int kStep = 2 * P::kLanes;
+      asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(
+                       to + static_cast<unsigned>(h * kStep * sizeof(u64))),
+                   "l"(from + h * kStep)
+                   : "memory");
     }
     asm volatile("cp.async.commit_group;" ::: "memory");
   }
-  __device__ __forceinline__ void wait() const { asm volatile("cp.async.wait_group 0;" ::: "memory"); }
+  /// Until at most kLeft groups are on their way, for the whole warp.
+  template <int kLeft>
+  __device__ __forceinline__ void wait() const {
+    asm volatile("cp.async.wait_group %0;" ::"n"(kLeft) : "memory");
+    __syncwarp();
+  }
+
+  /// Reads the staged row of the digits.
+  struct Reader {
+    Stage stage;
+    template <int kHeld, class At>
+    __device__ __forceinline__ void fill(u64 (&x)[kHeld], const At&) const {
+      using R = Round<P, 0>;
+      const u64* const from = stage.row(2) + R::first_outer(P::lane(static_cast<int>(threadIdx.x)));
+#pragma unroll
+      for (int h = 0; h < kHeld; ++h) x[h] = from[R::outer_further(h)];
+    }
+  };
 };
 
 /// The forward row pass of every digit and the product in one: `extended` is what the column pass left, and
@@ -154,31 +175,42 @@ __device__ __forceinline__ void sum_rows(const Tables& tables, const ConstArray&
                                          const SourceArray& source, const KeyRows& rows, int digits, int limb,
                                          int prime, const Products& out, u64* shared) {
   using Field = typename Sums::Field;
-  const KeyStage<P> stage{shared + P::kWords};
+  const Stage<P> stage{shared + P::kWords};
   const u64* const roots = tables.forward + tables.root_at[prime];
   const PointsOut<P, true> at;
-  Sums sums(tables.primes[prime]);
+  const int lane = P::lane(static_cast<int>(threadIdx.x));
+  const auto key_row = [&](int c, int digit) {
+    return rows.component[c] + static_cast<std::size_t>(digit) * rows.n;
+  };
+  Sums sums(tables, prime);
+  stage.fetch(2, extended.at(limb, 0));
 #pragma unroll 1
   for (int digit = 0; digit < digits; ++digit) {
-    stage.fetch(rows, digit, at);
+    stage.fetch(0, key_row(0, digit));
+    stage.fetch(1, key_row(1, digit));
+    stage.template wait<2>();
     typename Field::Number x[P::kHeld];
     if (digit == rows.diagonal) {
       const SourceLimb own = source_limb(source, tables, prime, rows.own);
 #pragma unroll
       for (int h = 0; h < P::kHeld; ++h) x[h] = Field::from_residue(own(at.first + at.offset(h)));
     } else {
-      run_round<P, true, 0>(Plain::Reader{extended.at(limb, digit)},
-                            Keep<typename Field::Number, P::kHeld>{x}, shared, roots, sums.field);
-      __syncwarp();  // the next digit writes where others have read
+      run_round<P, true, 0>(typename Stage<P>::Reader{stage}, Keep<typename Field::Number, P::kHeld>{x},
+                            shared, roots, sums.field);
     }
-    stage.wait();
+    __syncwarp();  // the next digit writes where others have read
+    stage.fetch(2, extended.at(limb, min(digit + 1, digits - 1)));
+    stage.template wait<1>();
 #pragma unroll
     for (int c = 0; c < 2; ++c) {
+      const u64* const staged = stage.row(c) + lane;
 #pragma unroll
-      for (int h = 0; h < P::kHeld; ++h) sums.add(c, h, x[h], *stage.at(c, h));
+      for (int h = 0; h < P::kHeld; ++h) sums.add(c, h, x[h], staged[h * P::kLanes]);
     }
+    __syncwarp();
     if (digit % 32 == 31) sums.settle();
   }
+  stage.template wait<0>();
 #pragma unroll
   for (int c = 0; c < 2; ++c) {
     u64* const to = out.at(limb, c) + at.first;
@@ -200,9 +232,9 @@ __global__ void __launch_bounds__(P::kThreads, kProductWarps * 32 / P::kThreads)
   const int prime = first_prime + limb;
   const KeyRows rows(tables, key, key_digits, prime);
   if (in_doubles(tables.primes[prime].value)) {
-    sum_rows<P, DoubleSums<P::kHeld>>(tables, extended, source, rows, digits, limb, prime, out, shared);
+    sum_rows<P, DoubleProducts<P::kHeld>>(tables, extended, source, rows, digits, limb, prime, out, shared);
   } else {
-    sum_rows<P, IntegerSums<P::kHeld>>(tables, extended, source, rows, digits, limb, prime, out, shared);
+    sum_rows<P, IntegerProducts<P::kHeld>>(tables, extended, source, rows, digits, limb, prime, out, shared);
   }
 }
 
@@ -217,7 +249,7 @@ bool worth_fusing(const Tables& tables, ConstView extended) {
 void product_rows(const Tables& tables, ConstView extended, const Source& source, const u64* key,
                   int key_digits, const Products& out, cudaStream_t stream) {
   at_pass<false>(tables.log_n, [&]<class P>() {
-    const int words = P::kWords + KeyStage<P>::kWords;
+    const int words = P::kWords + Stage<P>::kWords;
     launch("product rows", product_rows_kernel<P>, grid_of(P::kTiles, extended.limbs),
            {P::kThreads, words * static_cast<int>(sizeof(u64))}, stream, tables, array(extended),
            source_array(source), key, key_digits, extended.polynomials, extended.first_prime, out);

@@ -157,13 +157,20 @@ __device__ __forceinline__ void run_round(const Reader& reader, const Writer& wr
   }
 }
 
+/// A prime's arithmetic, made once a kernel.
+__device__ __forceinline__ DoubleField double_field(const Tables& tables, int prime) {
+  return {tables.doubles[prime].q, tables.doubles[prime].inverse};
+}
+
 /// All rounds, in the arithmetic of the prime's size.
 template <class P, bool kForward, class Reader, class Writer>
 __device__ __forceinline__ void run_rounds(const Reader& reader, const Writer& writer, u64* shared,
-                                           const u64* roots, u64 q) {
+                                           const Tables& tables, int prime) {
   constexpr int kBegin = kForward ? 0 : P::kRounds - 1;
+  const u64* const roots = (kForward ? tables.forward : tables.inverse) + tables.root_at[prime];
+  const u64 q = tables.primes[prime].value;
   if (in_doubles(q)) {
-    run_round<P, kForward, kBegin>(reader, writer, shared, roots, DoubleField(q));
+    run_round<P, kForward, kBegin>(reader, writer, shared, roots, double_field(tables, prime));
   } else {
     run_round<P, kForward, kBegin>(reader, writer, shared, roots, IntegerField(q));
   }
@@ -182,10 +189,9 @@ __global__ void __launch_bounds__(P::kThreads)
   if (job.skips(prime, polynomial)) return;
 
   __shared__ u64 shared[P::kWords];
-  const u64* const roots = (kForward ? tables.forward : tables.inverse) + tables.root_at[prime];
   const auto reader = in.open(tables, prime, limb, polynomial);
   const auto writer = out.open(tables, prime, limb, polynomial);
-  run_rounds<P, kForward>(reader, writer, shared, roots, tables.primes[prime].value);
+  run_rounds<P, kForward>(reader, writer, shared, tables, prime);
 }
 
 /// Calls launch.template operator()<P>() with the pass P at N = 2^log_n.

@@ -78,14 +78,15 @@ std::vector<Factor> factors(const Basis& basis, const std::vector<std::uint64_t>
 
 void pack_sums(const Basis& basis, Packer& packer, Tables& tables) {
   const ConversionTables& conversion = basis.conversion();
-  std::vector<SumEnd> ends;
+  std::vector<DoublePrime> doubles;
   for (int t = 0; t < basis.prime_count(); ++t) {
     const scheme::Modulus& prime = basis.prime(t);
     const std::uint64_t unit = reduce_word(u64{1} << kSumBits, prime);
     const std::uint64_t special = conversion.special[static_cast<std::size_t>(t)];
-    ends.push_back({std::ldexp(centred(unit, prime.value), -kSumBits), -centred(special, prime.value)});
+    doubles.push_back({static_cast<double>(prime.value), 1.0 / static_cast<double>(prime.value),
+                       std::ldexp(centred(unit, prime.value), -kSumBits), -centred(special, prime.value)});
   }
-  packer.put(ends, &tables.sum_end);
+  packer.put(doubles, &tables.doubles);
   packer.put(factors(basis, conversion.up_factor, static_cast<std::size_t>(basis.q_limbs())),
              &tables.up_pieces);
   packer.put(factors(basis, conversion.down_factor, static_cast<std::size_t>(basis.special_limbs())),

@@ -22,10 +22,12 @@ struct alignas(16) Factor {
   double low = 0;
   double high = 0;
 };
-/// The prime's own constants of such sums.
-struct alignas(16) SumEnd {
-  double unit = 0;           // 2^kSumBits modulo the prime, over 2^kSumBits
-  double minus_special = 0;  // -P modulo the prime
+/// A prime as arithmetic in doubles wants it.
+struct alignas(16) DoublePrime {
+  double q = 0;
+  double inverse = 0;
+  double sum_unit = 0;       // 2^kSumBits modulo q, over 2^kSumBits
+  double minus_special = 0;  // -P modulo q
 };
 /// Such sums are kept in two parts, multiples of 2^kSumBits and the rest.
 inline constexpr int kSumBits = 45;
@@ -49,7 +51,7 @@ struct Tables {
   const u64* down_factor = nullptr;         // [t][s]
   const Factor* up_pieces = nullptr;        // [m - 1][t][i]: up_factor, for t in doubles
   const Factor* down_pieces = nullptr;      // [t][s]: down_factor, likewise
-  const SumEnd* sum_end = nullptr;          // [t]
+  const DoublePrime* doubles = nullptr;     // [t]
   const u64* down_ratio = nullptr;          // [s]
   const u64* down_shift = nullptr;          // [s]: bits(p_s) - 1
   const u64* special = nullptr;             // [t]
