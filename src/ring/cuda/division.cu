@@ -13,69 +13,52 @@ struct FromSpecial {
   ConstArray special;
 
   template <int kHeld>
-  struct Counts {
-    u64 packed[kHeld / 8];  // a byte each
-    __device__ __forceinline__ unsigned at(int h) const {
-      return static_cast<unsigned>(packed[h / 8] >> (h % 8 * 8)) & 0xff;
-    }
-  };
-
-  template <int kHeld>
   struct Reader {
     Sources sources;
-    const Counts<kHeld>& counts;
+    const std::uint8_t (&counts)[kHeld];
+    const Factor* pieces;
     const u64* factors;
+    DoublePrime doubles;
     u64 minus_special, minus_half;
     scheme::Modulus prime;
+
+    template <class At>
+    __device__ __forceinline__ void numbers(double (&x)[kHeld], const At& at,
+                                            const DoubleField& field) const {
+      DoubleSums<kHeld> sums(DoubleField::from_residue(minus_half));
+      sum_products(sums, sources, pieces, at);
+#pragma unroll
+      for (int h = 0; h < kHeld; ++h) {
+        sums.add_small(h, DoubleField::from_residue(counts[h]), doubles.minus_special);
+        x[h] = sums.end(h, field, doubles.sum_unit);
+      }
+    }
     template <class At>
     __device__ __forceinline__ void numbers(u64 (&x)[kHeld], const At& at, const IntegerField&) const {
-      in_parts<kHeld>([&]<int kFirst>() {
-        Wide sum[kSummed];
+      Wide sums[kHeld];
 #pragma unroll
-        for (int h = 0; h < kSummed; ++h) {
-          sum[h] = minus_half + static_cast<Wide>(counts.at(kFirst + h)) * minus_special;
-        }
-        sum_products<kFirst>(sum, sources, factors, at);
+      for (int h = 0; h < kHeld; ++h) sums[h] = minus_half + static_cast<Wide>(counts[h]) * minus_special;
+      sum_products(sums, sources, factors, at);
 #pragma unroll
-        for (int h = 0; h < kSummed; ++h) x[kFirst + h] = reduce_wide(sum[h], prime);
-      });
+      for (int h = 0; h < kHeld; ++h) x[h] = reduce_wide(sums[h], prime);
     }
   };
 
   template <int kHeld>
   struct Polynomial {
     Sources sources;
-    Counts<kHeld> counts;
-
-    __device__ __forceinline__ static u64 minus_half(const Tables& tables, int prime) {
-      return tables.primes[prime].value - tables.special_half[prime];
-    }
+    std::uint8_t counts[kHeld];
     __device__ __forceinline__ Reader<kHeld> reader(const Tables& tables, int prime) const {
       const scheme::Modulus q = tables.primes[prime];
+      const std::size_t at = static_cast<std::size_t>(prime) * tables.special_limbs;
       return {sources,
               counts,
-              tables.down_factor + static_cast<std::size_t>(prime) * tables.special_limbs,
+              tables.down_pieces + at,
+              tables.down_factor + at,
+              tables.doubles[prime],
               q.value - tables.special[prime],
-              minus_half(tables, prime),
+              q.value - tables.special_half[prime],
               q};
-    }
-    template <int kFirst, class At>
-    __device__ __forceinline__ void sum(DoubleSums& sums, const Tables& tables, int prime, int stride,
-                                        const At& at) const {
-#pragma unroll
-      for (int t = 0; t < kTargets; ++t) {
-        const int target = prime + t * stride;
-        const double start = DoubleField::from_residue(minus_half(tables, target));
-        const double minus_special = tables.doubles[target].minus_special;
-#pragma unroll
-        for (int h = 0; h < kSummed; ++h) {
-          sums[t][h].start(start);
-          sums[t][h].add_small(DoubleField::from_residue(counts.at(kFirst + h)), minus_special);
-        }
-      }
-      sum_products<kFirst>(sums, sources,
-                           tables.down_pieces + static_cast<std::size_t>(prime) * tables.special_limbs,
-                           static_cast<std::size_t>(stride) * tables.special_limbs, at);
     }
   };
   template <class At>
@@ -83,25 +66,20 @@ struct FromSpecial {
                                                         const At& at) const {
     Polynomial<At::kHeld> opened{
         {special.at(0, polynomial), special.limb_stride, tables.special_limbs, 0, tables.primes}, {}};
-    in_parts<At::kHeld>([&]<int kFirst>() {
-      Wide sum[kSummed];
+    Wide sums[At::kHeld];
 #pragma unroll
-      for (int h = 0; h < kSummed; ++h) sum[h] = 0;
-      const u64* words = opened.sources.first + at.first;
+    for (int h = 0; h < At::kHeld; ++h) sums[h] = 0;
+    const u64* words = opened.sources.first + at.first;
 #pragma unroll 1
-      for (int s = 0; s < tables.special_limbs; ++s, words += special.limb_stride) {
-        const u64 ratio = tables.down_ratio[s];
-        const int shift = static_cast<int>(tables.down_shift[s]);
+    for (int s = 0; s < tables.special_limbs; ++s, words += special.limb_stride) {
+      const u64 ratio = tables.down_ratio[s];
+      const int shift = static_cast<int>(tables.down_shift[s]);
 #pragma unroll
-        for (int h = 0; h < kSummed; ++h) {
-          sum[h] += (static_cast<Wide>(words[At::offset(kFirst + h)]) * ratio) >> shift;
-        }
-      }
+      for (int h = 0; h < At::kHeld; ++h)
+        sums[h] += (static_cast<Wide>(words[At::offset(h)]) * ratio) >> shift;
+    }
 #pragma unroll
-      for (int h = 0; h < kSummed; ++h) {
-        opened.counts.packed[(kFirst + h) / 8] |= static_cast<u64>(sum[h] >> 64) << ((kFirst + h) % 8 * 8);
-      }
-    });
+    for (int h = 0; h < At::kHeld; ++h) opened.counts[h] = static_cast<std::uint8_t>(sums[h] >> 64);
     return opened;
   }
 };

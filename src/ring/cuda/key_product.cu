@@ -219,7 +219,7 @@ __device__ __forceinline__ void sum_rows(const Tables& tables, const ConstArray&
   }
 }
 
-constexpr int kProductWarps = 12;  // that a multiprocessor has room for
+constexpr int kProductWarps = 16;  // that a multiprocessor has room for
 
 template <class P>
 __global__ void __launch_bounds__(P::kThreads, kProductWarps * 32 / P::kThreads)

@@ -29,53 +29,45 @@ struct FromDigits {
 
   struct Reader {
     Sources sources;
+    const Factor* pieces;
     const u64* factors;
     u64 offset;
+    double unit;
     scheme::Modulus prime;
+
+    template <int kHeld, class At>
+    __device__ __forceinline__ void numbers(double (&x)[kHeld], const At& at,
+                                            const DoubleField& field) const {
+      DoubleSums<kHeld> sums(DoubleField::from_residue(offset));
+      sum_products(sums, sources, pieces, at);
+#pragma unroll
+      for (int h = 0; h < kHeld; ++h) x[h] = sums.end(h, field, unit);
+    }
     template <int kHeld, class At>
     __device__ __forceinline__ void numbers(u64 (&x)[kHeld], const At& at, const IntegerField&) const {
-      in_parts<kHeld>([&]<int kFirst>() {
-        Wide sum[kSummed];
+      Wide sums[kHeld];
 #pragma unroll
-        for (int h = 0; h < kSummed; ++h) sum[h] = offset;
-        sum_products<kFirst>(sum, sources, factors, at);
+      for (int h = 0; h < kHeld; ++h) sums[h] = offset;
+      sum_products(sums, sources, factors, at);
 #pragma unroll
-        for (int h = 0; h < kSummed; ++h) x[kFirst + h] = reduce_wide(sum[h], prime);
-      });
+      for (int h = 0; h < kHeld; ++h) x[h] = reduce_wide(sums[h], prime);
     }
   };
 
   struct Digit {
     Sources sources;
     int digit;
-
-    // Where a prime's factors and its offset stand: for the next prime, all limbs and all digits further.
-    __device__ __forceinline__ std::size_t row(const Tables& tables, int prime) const {
-      return static_cast<std::size_t>(sources.limbs - 1) * (tables.special_limbs + tables.q_limbs) + prime;
-    }
-    __device__ __forceinline__ std::size_t factors_at(const Tables& tables, int prime) const {
-      return row(tables, prime) * tables.q_limbs + (sources.first_prime - tables.special_limbs);
-    }
-    __device__ __forceinline__ u64 offset(const Tables& tables, int prime) const {
-      const int all_digits = (tables.q_limbs + tables.digit_limbs - 1) / tables.digit_limbs;
-      return tables.up_offset[row(tables, prime) * all_digits + digit];
-    }
-
     __device__ __forceinline__ Reader reader(const Tables& tables, int prime) const {
-      return {sources, tables.up_factor + factors_at(tables, prime), offset(tables, prime),
+      const std::size_t row =
+          static_cast<std::size_t>(sources.limbs - 1) * (tables.special_limbs + tables.q_limbs) + prime;
+      const std::size_t at = row * tables.q_limbs + (sources.first_prime - tables.special_limbs);
+      const int all_digits = (tables.q_limbs + tables.digit_limbs - 1) / tables.digit_limbs;
+      return {sources,
+              tables.up_pieces + at,
+              tables.up_factor + at,
+              tables.up_offset[row * all_digits + digit],
+              tables.doubles[prime].sum_unit,
               tables.primes[prime]};
-    }
-    template <int kFirst, class At>
-    __device__ __forceinline__ void sum(DoubleSums& sums, const Tables& tables, int prime, int stride,
-                                        const At& at) const {
-#pragma unroll
-      for (int t = 0; t < kTargets; ++t) {
-        const double start = DoubleField::from_residue(offset(tables, prime + t * stride));
-#pragma unroll
-        for (int h = 0; h < kSummed; ++h) sums[t][h].start(start);
-      }
-      sum_products<kFirst>(sums, sources, tables.up_pieces + factors_at(tables, prime),
-                           static_cast<std::size_t>(stride) * tables.q_limbs, at);
     }
   };
   template <class At>

@@ -23,8 +23,8 @@ struct Pass {
   static constexpr bool kColumns = kColumnsOf;
   static constexpr int kLog = kColumns ? (kLogN + 1) / 2 : kLogN / 2;
   static constexpr int kOtherLog = kLogN - kLog;  // 2^kOtherLog columns or rows
-  /// Points a thread holds. Fewer where there are few: more threads then share the work.
-  static constexpr int kHeldLog = kLogN <= 15 ? 3 : 4;
+  /// Points a thread holds. Twice as many are one round less, but leave room for half as many threads.
+  static constexpr int kHeldLog = 3;
   static constexpr int kHeld = 1 << kHeldLog;
   static constexpr int kLanes = 1 << (kLog - kHeldLog);  // threads of a column or row
   static constexpr int kThreads = kWidth * kLanes;
