@@ -10,6 +10,13 @@ namespace fheres::ckks {
 Bytes validate(const Context& context, scheme::Operation operation, const Operands& operands,
                const CiphertextRef& out, Workspace workspace, int group);
 
+/// The same for rotate_many and for a circuit.
+void validate_rotations(const Context& context, const CiphertextView& a, std::span<const KeyView> keys,
+                        std::span<const CiphertextRef> outs, Workspace workspace, int group);
+void validate_circuit(const Context& context, const scheme::Circuit& circuit, const CiphertextView& a,
+                      std::span<const KeyView> keys, const CiphertextRef& out, Workspace workspace,
+                      int group);
+
 /// Throws scheme::StateError unless a plaintext is prepared, in the ntt domain, over Q.
 void require_prepared(const scheme::ValueType& type);
 

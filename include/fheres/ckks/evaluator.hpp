@@ -8,7 +8,7 @@
 #include <fheres/ckks/keys.hpp>
 #include <fheres/ckks/plaintext.hpp>
 #include <fheres/memory/stream.hpp>
-#include <fheres/scheme/operation.hpp>
+#include <fheres/scheme/circuit.hpp>
 
 namespace fheres::ckks {
 
@@ -95,7 +95,16 @@ class Evaluator {
   void conjugate(const CiphertextView& a, const KeyView& key, const CiphertextRef& out, Workspace workspace,
                  const Stream& stream) const;
 
-  /// Any of the above.
+  /// One rotation or conjugation for each key, of one decomposition (scheme/rotations.hpp). As many results as keys;
+  /// none overlaps another.
+  void rotate_many(const CiphertextView& a, std::span<const KeyView> keys,
+                   std::span<const CiphertextRef> outs, Workspace workspace, const Stream& stream) const;
+  /// All steps of a finished circuit of the context's parameters and this evaluator's group (std::logic_error
+  /// otherwise), for example scheme::sum_slots. `keys` have the circuit's types, in its order.
+  void run(const scheme::Circuit& circuit, const CiphertextView& a, std::span<const KeyView> keys,
+           const CiphertextRef& out, Workspace workspace, const Stream& stream) const;
+
+  /// Any operation of scheme/operation.
   void apply(scheme::Operation operation, const Operands& operands, const CiphertextRef& out,
              Workspace workspace, const Stream& stream) const;
 
