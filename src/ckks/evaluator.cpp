@@ -8,6 +8,7 @@
 
 #include "ckks/hoisting.hpp"
 #include "ckks/key_switch.hpp"
+#include "ckks/linear_transform.hpp"
 #include "ckks/rescaled_product.hpp"
 #include "ckks/validate.hpp"
 #include "ckks/views.hpp"
@@ -298,6 +299,21 @@ void Evaluator::run(const scheme::Circuit& circuit, const CiphertextView& a, std
           result_of(static_cast<int>(i)), workspace.subspan(step.scratch_at, step.signature.workspace),
           stream);
   }
+}
+
+void Evaluator::linear_transform(const scheme::LinearTransform& transform, const CiphertextView& a,
+                                 std::span<const PlaintextView> diagonals, std::span<const KeyView> keys,
+                                 const CiphertextRef& out, Workspace workspace, const Stream& stream) const {
+  validate_transform(transform, a, diagonals, keys, out, workspace);
+  transform_slots(context_, transform, a, diagonals, keys, out,
+                  reinterpret_cast<std::uint64_t*>(workspace.data()), stream);
+}
+
+void Evaluator::expand(const PlaintextView& compact, const PlaintextRef& out, const Stream& stream) const {
+  validate_expansion(context_, compact, out);
+  const ring::View view = ring_view(context_, out);
+  context_.backend().lift(reinterpret_cast<const std::int64_t*>(compact.data()), view, stream);
+  context_.backend().forward(view, stream);
 }
 
 }  // namespace fheres::ckks

@@ -106,6 +106,37 @@ void validate_circuit(const Context& context, const scheme::Circuit& circuit, co
   if (a.data() == out.data()) refuse_place(kName);
 }
 
+void validate_transform(const scheme::LinearTransform& transform, const CiphertextView& a,
+                        std::span<const PlaintextView> diagonals, std::span<const KeyView> keys,
+                        const CiphertextRef& out, Workspace workspace) {
+  constexpr std::string_view kName = "linear_transform";
+  std::vector<scheme::ValueType> plain_types, key_types;
+  for (const PlaintextView& diagonal : diagonals) plain_types.push_back(diagonal.type());
+  for (const KeyView& key : keys) key_types.push_back(key.type());
+  const scheme::Signature signature = transform.infer(a.type(), plain_types, key_types);
+  check_type(kName, "result", signature.result, out.type());
+  check_workspace(kName, workspace.size(), signature.workspace);
+  if (a.data() == out.data()) refuse_place(kName);
+}
+
+void validate_expansion(const Context& context, const PlaintextView& compact, const PlaintextRef& out) {
+  using scheme::PlaintextForm;
+  const scheme::Parameters& parameters = context.parameters();
+  const auto refuse = [](const std::string& why) { throw scheme::StateError("expand: " + why); };
+  const scheme::ValueType& in = compact.type();
+  if (in != scheme::plaintext_type(parameters, in.level, in.scale, PlaintextForm::compact))
+    refuse("the operand is not of the form compact");
+  const scheme::ValueType& to = out.type();
+  if (to.plaintext_form == PlaintextForm::compact)
+    refuse("the result is of the form compact, expected a prepared one");
+  if (to.level < in.level)
+    refuse(fmt::format("the result has level {}, expected {} or later", to.level, in.level));
+  if (to.scale != in.scale)
+    refuse(fmt::format("the result has scale {}, expected {}", to.scale.text(), in.scale.text()));
+  if (to != scheme::plaintext_type(parameters, to.level, to.scale, to.plaintext_form))
+    refuse("the result has another domain or basis than its form");
+}
+
 void require_prepared(const scheme::ValueType& type) {
   if (type.plaintext_form != scheme::PlaintextForm::prepared || type.domain != scheme::Domain::ntt ||
       type.basis != scheme::Basis::q) {

@@ -17,6 +17,12 @@ void validate_circuit(const Context& context, const scheme::Circuit& circuit, co
                       std::span<const KeyView> keys, const CiphertextRef& out, Workspace workspace,
                       int group);
 
+void validate_transform(const scheme::LinearTransform& transform, const CiphertextView& a,
+                        std::span<const PlaintextView> diagonals, std::span<const KeyView> keys,
+                        const CiphertextRef& out, Workspace workspace);
+/// Throws scheme::StateError unless `compact` is that, and `out` a prepared form of it.
+void validate_expansion(const Context& context, const PlaintextView& compact, const PlaintextRef& out);
+
 /// Throws scheme::StateError unless a plaintext is prepared, in the ntt domain, over Q.
 void require_prepared(const scheme::ValueType& type);
 

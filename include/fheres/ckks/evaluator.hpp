@@ -9,6 +9,7 @@
 #include <fheres/ckks/plaintext.hpp>
 #include <fheres/memory/stream.hpp>
 #include <fheres/scheme/circuit.hpp>
+#include <fheres/scheme/linear_transform.hpp>
 
 namespace fheres::ckks {
 
@@ -103,6 +104,15 @@ class Evaluator {
   /// otherwise), for example scheme::sum_slots. `keys` have the circuit's types, in its order.
   void run(const scheme::Circuit& circuit, const CiphertextView& a, std::span<const KeyView> keys,
            const CiphertextRef& out, Workspace workspace, const Stream& stream) const;
+
+  /// A matrix by its diagonals (scheme/linear_transform.hpp), not rescaled. Plaintexts in the order of
+  /// transform.diagonals(), as encode_diagonals makes them.
+  void linear_transform(const scheme::LinearTransform& transform, const CiphertextView& a,
+                        std::span<const PlaintextView> diagonals, std::span<const KeyView> keys,
+                        const CiphertextRef& out, Workspace workspace, const Stream& stream) const;
+
+  /// A compact plaintext as a prepared one, over Q or over P and Q, of its scale, at its level or a later one.
+  void expand(const PlaintextView& compact, const PlaintextRef& out, const Stream& stream) const;
 
   /// Any operation of scheme/operation.
   void apply(scheme::Operation operation, const Operands& operands, const CiphertextRef& out,
