@@ -122,6 +122,7 @@ Estimate Circuit::estimate(const Estimate& input) const {
     results.push_back(scheme::estimate(parameters_, step.operation, types, operands,
                                        step.key == kNone ? nullptr : &keys_[at(step.key)],
                                        step.scalar ? &*step.scalar : nullptr));
+    if (step.magnitude) results.back().magnitude = std::min(results.back().magnitude, *step.magnitude);
   }
   return results.back();
 }

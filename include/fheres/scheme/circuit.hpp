@@ -26,7 +26,8 @@ class Circuit {
     int key = kNone;                   // index into the keys
     std::optional<Scalar> scalar;
     Signature signature;
-    std::optional<Bytes> result_at;  // offset in the workspace; absent: in the circuit's result
+    std::optional<double> magnitude;  // a bound of its slots that the operands' do not give
+    std::optional<Bytes> result_at;   // offset in the workspace; absent: in the circuit's result
     Bytes scratch_at = 0;
   };
 
@@ -40,6 +41,8 @@ class Circuit {
   int add(Operation operation, int a, int b = kNone, const Scalar* scalar = nullptr);
   int rotate(int a, std::int64_t steps);
   const ValueType& type(int operand) const;
+  /// What the maker knows of a step's slots, for estimates: their magnitude is at most this.
+  void limit(int step, double magnitude) { steps_[static_cast<std::size_t>(step)].magnitude = magnitude; }
 
   /// Lays out what was appended, at least one step; nothing is appended after that.
   void finish();
