@@ -72,12 +72,9 @@ class Step {
     backend_.rescale(a, multiplier, out_, last, stream_);
   }
 
-  // Only a canonical scale has a next one to land on.
+  // Where the scale stays, a limb goes and nothing else happens (scheme::infer).
   void switch_down() const {
-    const int level = out_type_.level - 1;
-    if (operands_.ciphertexts[0].type().scale == context_.parameters().canonical_scale(level)) {
-      return rescale(correction());
-    }
+    if (operands_.ciphertexts[0].type().scale != out_type_.scale) return rescale(correction());
     backend_.copy(in(0).limb_range(0, out_.limbs), out_, stream_);
   }
 

@@ -164,6 +164,8 @@ Circuit polynomial(const Parameters& parameters, const ValueType& operand,
     refuse(fmt::format("degree {} takes {} levels, and operand 1 has level {} of {}", degree,
                        polynomial_depth(degree), operand.level, parameters.max_level()));
   }
+  if (parameters.scale_management() != ScaleManagement::automatic)
+    refuse("scale_management is manual, expected auto: its terms meet at canonical scales");
   if (operand.scale != parameters.canonical_scale(operand.level)) {
     refuse(fmt::format("operand 1 has scale {}, expected the canonical {} of level {}", operand.scale.text(),
                        parameters.canonical_scale(operand.level).text(), operand.level));

@@ -19,7 +19,9 @@ namespace fheres::test {
 using Complex = std::complex<double>;
 
 /// Small and insecure: N = 2^10, Q 60 + 5x40, P `special` x 60.
-inline scheme::Parameters small_parameters(int special = 1, int digit_limbs = 0) {
+inline scheme::Parameters small_parameters(
+    int special = 1, int digit_limbs = 0,
+    scheme::ScaleManagement scales = scheme::ScaleManagement::automatic) {
   scheme::ParametersLiteral literal;
   literal.log_n = 10;
   literal.q = {{60, {}}, {40, {}}, {40, {}}, {40, {}}, {40, {}}, {40, {}}};
@@ -27,6 +29,7 @@ inline scheme::Parameters small_parameters(int special = 1, int digit_limbs = 0)
   literal.scale_bits = 40;
   literal.digit_limbs = digit_limbs;
   literal.security = scheme::SecurityTable::none;
+  literal.scale_management = scales;
   return scheme::Parameters::make(literal);
 }
 

@@ -87,7 +87,8 @@ class Evaluator {
   /// Divides by the level's last prime: one level down.
   void rescale(const CiphertextView& a, const CiphertextRef& out, Workspace workspace,
                const Stream& stream) const;
-  /// One level down, from one canonical scale to the next: the dropped prime pays for a correcting constant.
+  /// One level down, from one canonical scale to the next: the dropped prime pays for a correcting constant. Any other
+  /// scale, and every scale where they are managed by hand, stays as it is: only a limb is dropped.
   void mod_switch(const CiphertextView& a, const CiphertextRef& out, Workspace workspace,
                   const Stream& stream) const;
   /// Slot i goes to slot i + key.type().steps.

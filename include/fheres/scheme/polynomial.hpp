@@ -18,7 +18,7 @@ int polynomial_depth(int degree);
 ///
 /// The degree is that of the last coefficient other than zero, at least 1. Every value in between has the canonical scale
 /// of its level, so the result has level + polynomial_depth(degree) and the canonical scale there: the operand's scale has
-/// to be canonical. `keys` need a relinearization key for its level, except at degree 1. StateError with both figures.
+/// to be canonical, and scale_management automatic. `keys` need a relinearization key for its level, except at degree 1. StateError with both figures.
 /// Estimates of the Chebyshev basis hold for slots in [-1, 1].
 Circuit polynomial(const Parameters& parameters, const ValueType& operand,
                    std::span<const double> coefficients, PolynomialBasis basis,
