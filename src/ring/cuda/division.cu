@@ -84,27 +84,33 @@ struct FromSpecial {
   }
 };
 
-/// values = (values - z) / P + addend(X^exponent), canonical, in place. The addend has
-/// addend_polynomials, maybe none.
+/// values = (values - z) / P + addend, canonical, in place.
 struct IntoQuotient {
   Array values;
   ConstArray addend;
   int addend_polynomials = 0;
   unsigned exponent = 1;
+  ConstArray factor;
+
   struct Writer {
     u64* values;
-    const u64* addend;  // or null
+    const u64* addend;      // or null
+    const u64* product[4];  // x, y and z, w of x y + z w; or null
     unsigned exponent;
     int log_n;
-    u64 q;
+    scheme::Modulus prime;
     Shoup inverse;
+
     template <int kHeld, class At>
     __device__ __forceinline__ void drain(const u64 (&z)[kHeld], const At& at) const {
+      const u64 q = prime.value;
       u64 x[kHeld];
       read_words(values, x, at);
 #pragma unroll
       for (int h = 0; h < kHeld; ++h) x[h] = mul_shoup(x[h] + q - z[h], inverse, q);
-      if (addend != nullptr) {
+      if (product[0] != nullptr) {
+        add_products(x, at);
+      } else if (addend != nullptr) {
 #pragma unroll
         for (int h = 0; h < kHeld; ++h) {
           const unsigned position = at.first + At::offset(h);
@@ -114,14 +120,42 @@ struct IntoQuotient {
       }
       write_words(values, x, at);
     }
+    // Sums stay below 3 2^122.
+    template <int kHeld, class At>
+    __device__ __forceinline__ void add_products(u64 (&x)[kHeld], const At& at) const {
+      Wide sums[kHeld];
+#pragma unroll
+      for (int h = 0; h < kHeld; ++h) sums[h] = x[h];
+#pragma unroll
+      for (int pair = 0; pair < 4; pair += 2) {
+        if (product[pair] == nullptr) continue;
+        u64 a[kHeld], b[kHeld];
+        read_words(product[pair], a, at);
+        read_words(product[pair + 1], b, at);
+#pragma unroll
+        for (int h = 0; h < kHeld; ++h) sums[h] += static_cast<Wide>(a[h]) * b[h];
+      }
+#pragma unroll
+      for (int h = 0; h < kHeld; ++h) x[h] = reduce_wide(sums[h], prime);
+    }
   };
   __device__ __forceinline__ Writer open(const Tables& tables, int prime, int limb, int polynomial) const {
-    return {values.at(limb, polynomial),
-            polynomial < addend_polynomials ? addend.at(limb, polynomial) : nullptr,
-            exponent,
-            tables.log_n,
-            tables.primes[prime].value,
-            tables.special_inverse[prime]};
+    Writer writer{values.at(limb, polynomial),
+                  polynomial < addend_polynomials ? addend.at(limb, polynomial) : nullptr,
+                  {},
+                  exponent,
+                  tables.log_n,
+                  tables.primes[prime],
+                  tables.special_inverse[prime]};
+    if (factor.data != nullptr) {
+      writer.product[0] = addend.at(limb, 0);
+      writer.product[1] = factor.at(limb, polynomial);
+      if (polynomial == 1) {
+        writer.product[2] = addend.at(limb, 1);
+        writer.product[3] = factor.at(limb, 0);
+      }
+    }
+    return writer;
   }
 };
 
@@ -189,13 +223,14 @@ void begin_mod_down(const Tables& tables, View special, cudaStream_t stream) {
   inverse_columns(tables, job, values, ends, stream);
 }
 
-void mod_down(const Tables& tables, ConstView special, View values, ConstView addend, std::uint32_t exponent,
-              View tile, cudaStream_t stream) {
+void mod_down(const Tables& tables, ConstView special, View values, const Addend& addend, View tile,
+              cudaStream_t stream) {
   const Job job{values.first_prime, values.limbs, values.polynomials, 0, 0};
   const Array middle = array(tile);
   run_conversion("mod down columns", tables, job, FromSpecial{array(special)}, middle, stream);
-  const IntoQuotient into{array(values), array(addend), addend.data == nullptr ? 0 : addend.polynomials,
-                          exponent};
+  const IntoQuotient into{array(values), array(addend.values),
+                          addend.values.data == nullptr ? 0 : addend.values.polynomials, addend.exponent,
+                          array(addend.factor)};
   run_pass<false, true>("mod down rows", tables, job, Plain{read_only(middle)}, into, stream);
 }
 
