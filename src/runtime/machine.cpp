@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -24,7 +25,9 @@ std::shared_ptr<memory::Driver> make_cuda(std::vector<int> devices, int needed) 
         fmt::format("the document uses {} cuda device{}, and {} {} given", needed, needed == 1 ? "" : "s",
                     devices.size(), devices.size() == 1 ? "is" : "are"));
   }
-  return memory::make_cuda_driver(devices);
+  memory::CudaOptions options;
+  options.devices = std::move(devices);
+  return memory::make_cuda_driver(options);
 }
 
 }  // namespace

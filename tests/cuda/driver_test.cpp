@@ -177,9 +177,9 @@ TEST_CASE("work of a stream that lost its last handle still runs") {
 }
 
 TEST_CASE("a driver can be made for named devices, and not for one that is not there") {
-  const auto driver = make_cuda_driver({0});
+  const auto driver = make_cuda_driver({.devices = {0}});
   CHECK(driver->device_count() == 1);
   CHECK_FALSE(driver->present(Location::cuda(1)));
-  CHECK_THROWS_AS(make_cuda_driver({cuda_device_count()}), DeviceError);
-  CHECK_THROWS_AS(make_cuda_driver({-1}), DeviceError);
+  CHECK_THROWS_AS(make_cuda_driver({.devices = {cuda_device_count()}}), DeviceError);
+  CHECK_THROWS_AS(make_cuda_driver({.devices = {-1}}), DeviceError);
 }
