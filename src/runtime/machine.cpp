@@ -57,7 +57,8 @@ int devices_needed(const workload::Workload& workload) {
     for (const workload::Requirement& item : stage.require) count(item.at);
     for (const workload::Reservation& item : stage.reserve) count(item.spec.at);
     if (!stage.plan) continue;
-    for (const auto* list : {&stage.plan->reclaim, &stage.plan->enter, &stage.plan->prefetch, &stage.plan->exit}) {
+    for (const auto* list :
+         {&stage.plan->reclaim, &stage.plan->enter, &stage.plan->prefetch, &stage.plan->exit}) {
       for (const workload::NamedAction& action : *list) count(action.at);
     }
   }
