@@ -1,4 +1,5 @@
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <thread>
 
@@ -9,19 +10,22 @@
 namespace fheres::test {
 namespace {
 
+// Leaves the processor to whoever is waited for.
+void nap() { std::this_thread::sleep_for(std::chrono::microseconds(10)); }
+
 bool wait_for(const Gate* gate, std::uint64_t patience_ns) {
   const auto begun = now_ns();
   const std::atomic_ref<Gate> flag(*const_cast<Gate*>(gate));
   while (flag.load(std::memory_order_acquire) == 0) {
     if (static_cast<std::uint64_t>(now_ns() - begun) > patience_ns) return false;
-    std::this_thread::yield();
+    nap();
   }
   return true;
 }
 
 void idle(std::uint64_t ns) {
   const auto begun = now_ns();
-  while (static_cast<std::uint64_t>(now_ns() - begun) < ns) std::this_thread::yield();
+  while (static_cast<std::uint64_t>(now_ns() - begun) < ns) nap();
 }
 
 std::uint64_t sum_words(const std::byte* data, std::uint64_t first, std::uint64_t last) {
