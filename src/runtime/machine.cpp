@@ -30,6 +30,24 @@ std::shared_ptr<memory::Driver> make_cuda(std::vector<int> devices, int needed) 
   return memory::make_cuda_driver(options);
 }
 
+Machine choose(const DeviceChoice& choice, int devices_needed) {
+  switch (choice.kind) {
+    case DeviceChoice::Kind::emulated:
+      return {make_emulated(devices_needed), ""};
+    case DeviceChoice::Kind::cuda:
+      return {make_cuda(choice.devices, devices_needed), ""};
+    case DeviceChoice::Kind::automatic:
+      break;
+  }
+  if (devices_needed > 0 && memory::cuda_device_count() >= devices_needed) {
+    std::vector<int> devices(static_cast<std::size_t>(devices_needed));
+    std::iota(devices.begin(), devices.end(), 0);
+    return {make_cuda(devices, devices_needed), ""};
+  }
+  return {make_emulated(devices_needed),
+          fmt::format("running on the emulated device ({})", memory::cuda_status())};
+}
+
 }  // namespace
 
 ckks::Context Machine::context(const scheme::Parameters& parameters, memory::Location at) const {
@@ -45,6 +63,10 @@ int devices_needed(const workload::Workload& workload) {
     if (at.is_cuda()) needed = std::max(needed, at.device() + 1);
   };
   for (const workload::LocationEntry& entry : workload.world.locations) count(entry.at);
+  for (const auto& [a, b] : workload.world.peers) {
+    count(a);
+    count(b);
+  }
   for (const workload::Value& value : workload.world.values) {
     for (const memory::Location at : value.at) count(at);
     if (value.source) count(*value.source);
@@ -65,22 +87,17 @@ int devices_needed(const workload::Workload& workload) {
   return needed;
 }
 
-Machine select_machine(const DeviceChoice& choice, int devices_needed) {
-  switch (choice.kind) {
-    case DeviceChoice::Kind::emulated:
-      return {make_emulated(devices_needed), ""};
-    case DeviceChoice::Kind::cuda:
-      return {make_cuda(choice.devices, devices_needed), ""};
-    case DeviceChoice::Kind::automatic:
-      break;
+Machine select_machine(const DeviceChoice& choice, const workload::Workload& workload) {
+  Machine machine = choose(choice, devices_needed(workload));
+  for (const auto& [a, b] : workload.world.peers) {
+    if (machine.driver->are_peers(a, b)) continue;
+    throw memory::DeviceError(
+        "choosing devices",
+        fmt::format("the document says that {} and {} copy to each other directly, and these "
+                    "two of {} do not reach each other",
+                    a.name(), b.name(), machine.driver->describe(a)));
   }
-  if (devices_needed > 0 && memory::cuda_device_count() >= devices_needed) {
-    std::vector<int> devices(static_cast<std::size_t>(devices_needed));
-    std::iota(devices.begin(), devices.end(), 0);
-    return {make_cuda(devices, devices_needed), ""};
-  }
-  return {make_emulated(devices_needed),
-          fmt::format("running on the emulated device ({})", memory::cuda_status())};
+  return machine;
 }
 
 }  // namespace fheres::runtime

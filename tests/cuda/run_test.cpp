@@ -50,9 +50,9 @@ void check_same(const report::Json& seen, const report::Json& expected) {
 }  // namespace
 
 TEST_CASE("a run does the same where every block is an allocation of its own") {
-  const std::string file = "samples/first-steps.yaml";
-  check_same(run_on(memory::make_emulated_driver({.one_allocation_per_block = true}), file),
-             run_on(memory::make_emulated_driver(), file));
+  const std::string file = "samples/two-devices.yaml";
+  check_same(run_on(memory::make_emulated_driver({.devices = 2, .one_allocation_per_block = true}), file),
+             run_on(memory::make_emulated_driver({.devices = 2}), file));
 }
 
 TEST_CASE("every sample does the same on a real device, to the last residue" *
@@ -65,4 +65,15 @@ TEST_CASE("every sample does the same on a real device, to the last residue" *
     options.one_allocation_per_block = test::one_allocation_per_block();
     check_same(run_on(memory::make_cuda_driver(options), file), run_on(memory::make_emulated_driver(), file));
   }
+  // Where there is one device, that one plays both: they reach each other.
+  memory::CudaOptions options;
+  options.devices = {0, memory::cuda_device_count() >= 2 ? 1 : 0};
+  options.one_allocation_per_block = test::one_allocation_per_block();
+  const auto driver = memory::make_cuda_driver(options);
+  if (!driver->are_peers(memory::Location::cuda(0), memory::Location::cuda(1))) {
+    MESSAGE("the two devices do not reach each other: samples/two-devices.yaml is not run");
+    return;
+  }
+  check_same(run_on(driver, "samples/two-devices.yaml"),
+             run_on(memory::make_emulated_driver({.devices = 2}), "samples/two-devices.yaml"));
 }
