@@ -58,6 +58,7 @@ World::World(std::uint64_t seed, bool keep_log) : seed_(seed), keep_log_(keep_lo
   options.devices = devices_;
   options.seed = seed;
   options.synchronize_only_what_is_needed = random.chance(2);
+  options.one_allocation_per_block = seed % 4 == 3;  // and nothing else may change by it
   machine_ = memory::make_stepped_driver(options);
   driver_ = std::make_shared<test::FaultyDriver>(machine_);
   // Where sizes differ, addresses count, and nobody outside can tell when a staging block goes.

@@ -9,6 +9,7 @@
 #include <fheres/ring/cuda.hpp>
 #include <fheres/scheme/presets.hpp>
 
+#include "support/allocations.hpp"
 #include "support/random.hpp"
 
 using namespace fheres;
@@ -77,7 +78,7 @@ class Twin {
 struct World {
   explicit World(const scheme::ParametersLiteral& literal)
       : parameters(scheme::Parameters::make(literal)),
-        driver(memory::make_cuda_driver()),
+        driver(memory::make_cuda_driver({.one_allocation_per_block = test::one_allocation_per_block()})),
         stream(driver->make_stream(memory::Location::cuda(0), "parity")),
         host(ckks::Context::on_host(parameters)),
         device(parameters, ring::make_cuda_backend(host.backend().shared_basis(), driver, stream.device())) {}

@@ -126,3 +126,13 @@ TEST_CASE("R64: an asynchronous copy between devices keeps its staging charged u
   CHECK(world.accounts_hold());
   CHECK(world.first_byte(x, kOther) == 5);
 }
+
+TEST_CASE("R64: peers that the machine's devices are not are refused when the manager is made") {
+  for (const auto& pair :
+       {std::pair(kDevice, Location::cuda(2)), std::pair(kDevice, kDevice), std::pair(kPinned, kDevice)}) {
+    const auto error = caught<std::invalid_argument>([&] {
+      World world({}, 2, {SourceOrder::fastest, {pair}});
+    });
+    CHECK(std::string(error.what()).find(pair.second.name()) != std::string::npos);
+  }
+}

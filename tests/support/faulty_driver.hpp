@@ -53,6 +53,10 @@ class FaultyDriver final : public memory::Driver {
     return inner_->observe(at);
   }
   bool host_addressable(memory::Location at) const override { return inner_->host_addressable(at); }
+  bool are_peers(memory::Location a, memory::Location b) const override { return inner_->are_peers(a, b); }
+  bool one_allocation_per_block(memory::Location at) const override {
+    return inner_->one_allocation_per_block(at);
+  }
 
   std::byte* allocate(memory::Location at, Bytes bytes) override {
     if (due(Call::allocate)) throw memory::AllocationError(at, bytes, "injected");

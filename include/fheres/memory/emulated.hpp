@@ -13,6 +13,7 @@ namespace fheres::memory {
 struct EmulatedOptions {
   int devices = 1;                                   // 0 to Location::kMaxDevices
   std::optional<Bytes> device_bytes = std::nullopt;  // of each device; without it, what the host gives
+  bool one_allocation_per_block = false;             // as Driver::one_allocation_per_block
 };
 
 /// A machine whose devices are the host: device memory is host memory (mapped when it is first touched), each
@@ -27,6 +28,7 @@ struct SteppedOptions {
   /// What synchronize runs: only the work that the event or stream depends on, or whatever the scheduler
   /// draws until it is done.
   bool synchronize_only_what_is_needed = false;
+  bool one_allocation_per_block = false;  // as Driver::one_allocation_per_block
 };
 
 /// The emulated machine without threads, for tests: queued work completes when the test, or a synchronize,

@@ -153,7 +153,8 @@ class EmulatedDriver final : public HostBacked<Driver> {
 }  // namespace
 
 std::shared_ptr<Driver> make_emulated_driver(const EmulatedOptions& options) {
-  return std::make_shared<EmulatedDriver>(options.devices, options.device_bytes);
+  return std::make_shared<EmulatedDriver>(options.devices, options.device_bytes,
+                                          options.one_allocation_per_block);
 }
 
 }  // namespace fheres::memory
