@@ -1,6 +1,8 @@
 #pragma once
 
 #include <array>
+#include <atomic>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -45,6 +47,9 @@ class FaultyDriver final : public memory::Driver {
     return failures_;
   }
 
+  /// Allocations that were not given back.
+  std::int64_t live() const { return live_; }
+
   std::string name() const override { return inner_->name(); }
   bool present(memory::Location at) const override { return inner_->present(at); }
   int device_count() const override { return inner_->device_count(); }
@@ -56,9 +61,12 @@ class FaultyDriver final : public memory::Driver {
 
   std::byte* allocate(memory::Location at, Bytes bytes) override {
     if (due(Call::allocate)) throw memory::AllocationError(at, bytes, "injected");
-    return inner_->allocate(at, bytes);
+    std::byte* data = inner_->allocate(at, bytes);
+    ++live_;
+    return data;
   }
   void deallocate(memory::Location at, std::byte* data, Bytes bytes) noexcept override {
+    if (data != nullptr) --live_;
     inner_->deallocate(at, data, bytes);
   }
   memory::Stream make_stream(memory::Location device, const std::string& label) override {
@@ -129,6 +137,7 @@ class FaultyDriver final : public memory::Driver {
   mutable std::mutex mutex_;
   std::array<Counter, kCallKinds> counters_{};
   std::uint64_t failures_ = 0;
+  std::atomic<std::int64_t> live_{0};
 };
 
 }  // namespace fheres::test
