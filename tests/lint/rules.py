@@ -15,6 +15,7 @@ NOT_BUILT = {66}
 TEST_NAME = re.compile(r'TEST_CASE(?:_FIXTURE|_TEMPLATE)?\s*\((.*?)\)\s*\{', re.DOTALL)
 STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
 ROW = re.compile(r"^\| R(\d+) \| (.*?) \| (.*) \|$")
+OTHER_TEST = re.compile(r"`[a-z_/]+_test\.cpp`: .*?(?=<br>| \|$)", re.MULTILINE)
 
 
 def tests_by_rule(root: pathlib.Path) -> dict[int, list[str]]:
@@ -54,6 +55,11 @@ def main(root: pathlib.Path, option: str) -> int:
             lines[place] = expected
         elif line != expected:
             findings.append(f"docs/rules.md lists other tests for R{number} than there are: rules.py <root> --write")
+    known = {test for names in tests.values() for test in names}
+    for line in lines:
+        if not ROW.match(line):
+            findings += [f"docs/rules.md names a test that is not there: {test}"
+                         for test in OTHER_TEST.findall(line) if test not in known]
     findings += [f"R{number} is missing in docs/rules.md" for number in wanted if number not in listed]
     if option == "--write":
         document.write_text("\n".join(lines) + "\n")
