@@ -53,6 +53,12 @@ World::World(std::uint64_t seed, bool keep_log) : seed_(seed), keep_log_(keep_lo
     if (random.chance(3)) continue;
     budgets_[at] = random.chance(20) ? 0 : kGranule * (4 + random.below(16));
   }
+  if (is_crowded(seed)) {
+    uniform_ = false;
+    crowd_ = places_[1 + random.below(places_.size() - 1)];
+    budgets_.erase(Location::pageable_host());
+    budgets_[*crowd_] = kGranule * (12 + random.below(8));
+  }
 
   memory::SteppedOptions options;
   options.devices = devices_;

@@ -66,6 +66,10 @@ struct Operation {
   std::uint64_t seed = 0;
 };
 
+/// Whether the world of this seed is crowded: one location with a small budget gets most of what happens, in values of
+/// all sizes, so that its free bytes are often in pieces (R27).
+inline bool is_crowded(std::uint64_t seed) { return seed % 5 < 3; }
+
 /// A manager on a stepped machine, a State and the rules, all fed the same operations. run() throws Mismatch as soon
 /// as two of them disagree.
 class World {
@@ -84,6 +88,8 @@ class World {
     std::uint64_t done = 0, refused = 0, failed = 0;
   };
   const std::map<Kind, Count>& counts() const { return counts_; }
+  /// Operations for which the manager slid blocks.
+  std::uint64_t compactions() const { return compactions_; }
   const std::vector<std::string>& log() const { return log_; }
 
  private:
@@ -152,9 +158,11 @@ class World {
   void release_everything(Random& random);
 
   // world_draws.cpp
+  Location draw_home(Random& random) const;
   Location draw_location(Random& random) const;
   std::optional<std::uint64_t> draw_serial(Random& random) const;
   residency::HandleId draw_handle(Random& random) const;
+  std::optional<std::uint64_t> draw_traffic(Random& random, Kind kind) const;
   Action draw_action(Random& random) const;
   Action draw_action(Random& random, Kind kind) const;
   std::vector<Action> draw_actions(Random& random, std::size_t most, Rules& state, bool sensible,
@@ -241,6 +249,7 @@ class World {
   void check();
   void check_values(const residency::Snapshot& snapshot) const;
   void check_locations(const residency::Snapshot& snapshot) const;
+  void note_compaction(const residency::Snapshot& snapshot);
   void check_shadow(const residency::Snapshot& snapshot) const;
   void check_version(std::uint64_t version);
   void check_trace() const;
@@ -251,9 +260,12 @@ class World {
   bool keep_log_;
   std::vector<std::string> log_;
   std::map<Kind, Count> counts_;
+  std::uint64_t compactions_ = 0;
+  Bytes compacted_ = 0;  // by the manager, so far
 
   int devices_ = 2;
-  bool uniform_ = true;  // one size of value, so that addresses rarely decide
+  bool uniform_ = true;            // one size of value, so that addresses rarely decide
+  std::optional<Location> crowd_;  // of a crowded world
   bool faults_ = false;
   std::size_t trace_capacity_ = 4096;
   std::map<Location, Bytes> budgets_;

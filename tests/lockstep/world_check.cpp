@@ -23,6 +23,7 @@ void World::check() {
   expect(machine_->queued_copies() <= copies, "a transition ended before its copy");  // R19
   expect(late_readers_->empty(), late_readers_->empty() ? "" : late_readers_->front());
   const residency::Snapshot snapshot = manager_->snapshot();
+  note_compaction(snapshot);
   check_values(snapshot);
   check_addresses(snapshot);
   check_locations(snapshot);
@@ -98,6 +99,13 @@ void World::check_addresses(const residency::Snapshot& snapshot) {
   for (const Location at : places_) expect(rules_->rebuild_arena(at), "two blocks overlap at " + at.name());
   for (const residency::LocationSnapshot& seen : snapshot.locations)
     rules_->set_compacted(seen.account.at, seen.compacted);
+}
+
+void World::note_compaction(const residency::Snapshot& snapshot) {
+  Bytes slid = 0;
+  for (const residency::LocationSnapshot& seen : snapshot.locations) slid += seen.compacted;
+  compactions_ += slid != compacted_ ? 1 : 0;
+  compacted_ = slid;
 }
 
 void World::check_locations(const residency::Snapshot& snapshot) const {

@@ -50,7 +50,7 @@ void World::new_value(std::uint64_t content, residency::HandleId handle) {
 
 void World::adopt(Random& random) {
   const ValueSpec spec = draw_spec(random);
-  const Location at = places_[random.below(places_.size())];
+  const Location at = draw_home(random);
   Location claimed = at;
   Bytes actual = spec.logical_bytes + random.below(spec.storage_bytes - spec.logical_bytes + 1);
   std::set<std::string> refusals;
