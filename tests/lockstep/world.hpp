@@ -183,6 +183,7 @@ class World {
   void settle_in_the_way(const Action& action);
   bool is_under_way(std::uint64_t arrival) const;
   void note_arrival(const Expectation& expected, Bytes actual);
+  void note_staging(const Expectation& expected, Bytes actual);
   void load_values_badly(Random& random);
   residency::Loaded load(SourceState& state, residency::LoadContext& context);
   void probe_reentrancy();
@@ -294,6 +295,10 @@ class World {
   std::vector<Position> records_;               // of this operation, in order
   bool body_reads_ = false;                     // events of a body's leases are no copy's
   std::size_t used_records_ = 0;
+  std::vector<const std::byte*> outs_;  // what this operation copied from devices to pinned-host, in order
+  std::size_t used_outs_ = 0;
+  const std::byte* pinned_region_ = nullptr;
+  bool several_ = false;  // actions in this operation, between which the machine goes on
   /// An asynchronous copy was staged: in the middle of a plan its charge ends when the machine gets there, so that peaks
   /// at pinned-host are only bounded from then on.
   bool staging_was_open_ = false;
@@ -317,8 +322,6 @@ class World {
   bool warning_expected_ = false;
   bool version_may_grow_ = false;
   /// The rules do not know how far a compaction came: something failed, or consumers ended between two actions.
-  /// Whether copies between devices go through blocks at pinned-host, whose addresses nobody outside can see.
-  bool staging_possible() const { return devices_ > 1 && copies_.peers.empty(); }
   bool addresses_unknown_ = false;
   Kind kind_ = Kind::step;
   std::string doing_;

@@ -126,9 +126,8 @@ void World::check_locations(const residency::Snapshot& snapshot) const {
     if (!staging_was_open_ || at != Location::pinned_host())
       same("peak charged", rules_->peak_charged(at), account.peak_charged);
     same("allocated", rules_->allocated(at), seen->allocated);
-    const bool unseen = staging_possible() && at == Location::pinned_host();
-    if (!unseen) same("compacted", rules_->compacted(at), seen->compacted);
-    if (!unseen && at != Location::pageable_host() && account.budget)
+    same("compacted", rules_->compacted(at), seen->compacted);
+    if (at != Location::pageable_host() && account.budget)
       same("free in one piece", rules_->largest_free(at), seen->largest_free);
     if (const std::optional<Bytes> budget = rules_->budget(at)) {  // R24
       expect(account.peak_charged <= *budget, at.name() + " overshot its budget");

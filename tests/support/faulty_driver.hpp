@@ -41,6 +41,13 @@ class FaultyDriver final : public memory::Driver {
   void tell_of_records(std::function<void(const memory::Stream&)> recorded) {
     recorded_ = std::move(recorded);
   }
+  /// Is told of every allocation and of every queued copy that did not fail, on the thread that asked for it. Set
+  /// them before the driver is shared.
+  using Copied = std::function<void(const memory::Extent& destination, const memory::Extent& source)>;
+  void tell_of_copies(Copied copied) { copied_ = std::move(copied); }
+  void tell_of_allocations(std::function<void(const memory::Extent&)> allocated) {
+    allocated_ = std::move(allocated);
+  }
   /// How many calls were made to fail so far.
   std::uint64_t failures() const {
     const std::lock_guard lock(mutex_);
@@ -63,6 +70,7 @@ class FaultyDriver final : public memory::Driver {
     if (due(Call::allocate)) throw memory::AllocationError(at, bytes, "injected");
     std::byte* data = inner_->allocate(at, bytes);
     ++live_;
+    if (allocated_) allocated_({at, data, bytes});
     return data;
   }
   void deallocate(memory::Location at, std::byte* data, Bytes bytes) noexcept override {
@@ -101,6 +109,7 @@ class FaultyDriver final : public memory::Driver {
             const memory::Extent& source) override {
     throw_when_due(Call::copy, "copy");
     inner_->copy(stream, destination, source);
+    if (copied_) copied_(destination, source);
   }
   void copy_2d(const memory::Stream& stream, const memory::Extent& destination, const memory::Extent& source,
                const memory::Copy2D& shape) override {
@@ -134,6 +143,8 @@ class FaultyDriver final : public memory::Driver {
 
   std::shared_ptr<memory::Driver> inner_;
   std::function<void(const memory::Stream&)> recorded_;
+  Copied copied_;
+  std::function<void(const memory::Extent&)> allocated_;
   mutable std::mutex mutex_;
   std::array<Counter, kCallKinds> counters_{};
   std::uint64_t failures_ = 0;
