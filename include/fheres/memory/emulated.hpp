@@ -18,7 +18,8 @@ struct EmulatedOptions {
 
 /// A machine whose devices are the host: device memory is host memory (mapped when it is first touched), each
 /// stream is one thread that runs its queue in order. Nothing waits for the caller and the caller for nothing
-/// but synchronize, pageable ends included. A stream that loses its last handle finishes its queue first.
+/// but synchronize, pageable ends included. A stream that loses its last handle finishes its queue first; whoever
+/// dropped it waits for that, unless it is queued work itself, which may hold up what that stream waits for.
 std::shared_ptr<Driver> make_emulated_driver(const EmulatedOptions& options = {});
 
 struct SteppedOptions {
