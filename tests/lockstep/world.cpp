@@ -70,7 +70,10 @@ World::World(std::uint64_t seed, bool keep_log) : seed_(seed), keep_log_(keep_lo
   machine_ = memory::make_stepped_driver(options);
   driver_ = std::make_shared<test::FaultyDriver>(machine_);
   // Where sizes differ, addresses count, and nobody outside can tell when a staging block goes.
-  if (!uniform_ || random.chance(2)) copies_.peers = {{Location::cuda(0), Location::cuda(1)}};
+  // Nor where it is, once blocks are apart.
+  if (options.one_allocation_per_block || !uniform_ || random.chance(2)) {
+    copies_.peers = {{Location::cuda(0), Location::cuda(1)}};
+  }
   if (random.chance(3)) copies_.source_order = residency::SourceOrder::fastest;
   driver_->tell_of_allocations([this](const memory::Extent& made) {
     if (made.at == Location::pinned_host()) pinned_region_ = made.data;

@@ -193,6 +193,6 @@ TEST_CASE(
     manager.close();
   }
   CHECK(refusals > 100);
-  CHECK(compactions > 10);
+  CHECK(compactions > 0);
   CHECK(arrivals > 50);
 }
