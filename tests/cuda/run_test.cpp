@@ -19,7 +19,8 @@ namespace {
 /// state versions, which count how often completed readers were reaped (R48).
 void keep_what_is_the_same(report::Json& json) {
   if (json.is_object()) {
-    for (const char* key : {"timing", "observed", "device", "context_bytes", "expected_version"}) json.erase(key);
+    for (const char* key : {"timing", "observed", "device", "context_bytes", "expected_version"})
+      json.erase(key);
   }
   for (auto& item : json) {
     if (item.is_structured()) keep_what_is_the_same(item);
