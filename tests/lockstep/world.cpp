@@ -46,7 +46,7 @@ const char* name(Kind kind) {
 World::World(std::uint64_t seed, bool keep_log) : seed_(seed), keep_log_(keep_log) {
   Random random(seed * 2 + 1);
   memory::fill_freed_blocks(true);
-  uniform_ = random.chance(4);
+  uniform_ = random.chance(2);
   faults_ = random.chance(2);
   trace_capacity_ = random.chance(5) ? random.below(4) : 4096;
   places_ = {Location::pageable_host(), Location::pinned_host()};
@@ -68,8 +68,7 @@ World::World(std::uint64_t seed, bool keep_log) : seed_(seed), keep_log_(keep_lo
   options.synchronize_only_what_is_needed = random.chance(2);
   machine_ = memory::make_stepped_driver(options);
   driver_ = std::make_shared<test::FaultyDriver>(machine_);
-  // Where sizes differ, addresses count, and nobody outside can tell when a staging block goes.
-  if (!uniform_ || random.chance(2)) copies_.peers = {{Location::cuda(0), Location::cuda(1)}};
+  if (random.chance(2)) copies_.peers = {{Location::cuda(0), Location::cuda(1)}};
   if (random.chance(3)) copies_.source_order = residency::SourceOrder::fastest;
   driver_->tell_of_allocations([this](const memory::Extent& made) {
     if (made.at == Location::pinned_host()) pinned_region_ = made.data;
