@@ -46,7 +46,7 @@ const char* name(Kind kind) {
 World::World(std::uint64_t seed, bool keep_log) : seed_(seed), keep_log_(keep_log) {
   Random random(seed * 2 + 1);
   memory::fill_freed_blocks(true);
-  uniform_ = random.chance(4);
+  uniform_ = random.chance(2);
   faults_ = random.chance(2);
   trace_capacity_ = random.chance(5) ? random.below(4) : 4096;
   places_ = {Location::pageable_host(), Location::pinned_host()};
@@ -69,9 +69,8 @@ World::World(std::uint64_t seed, bool keep_log) : seed_(seed), keep_log_(keep_lo
   options.one_allocation_per_block = seed % 4 == 3;  // and nothing else may change by it
   machine_ = memory::make_stepped_driver(options);
   driver_ = std::make_shared<test::FaultyDriver>(machine_);
-  // Where sizes differ, addresses count, and nobody outside can tell when a staging block goes.
-  // Nor where it is, once blocks are apart.
-  if (options.one_allocation_per_block || !uniform_ || random.chance(2)) {
+  // Where blocks are apart nobody outside can tell where a copy is staged.
+  if (options.one_allocation_per_block || random.chance(2)) {
     copies_.peers = {{Location::cuda(0), Location::cuda(1)}};
   }
   if (random.chance(3)) copies_.source_order = residency::SourceOrder::fastest;
