@@ -37,14 +37,14 @@ test_names() {
   fi
 }
 run_test() {
-  if [ -n "$ready" ]; then "$ready/$1"; else ctest --preset cuda -V -R "^$1\$"; fi
+  if [ -n "$ready" ]; then step "$1" 0 "$ready/$1"; else step "$1" 0 ctest --preset cuda -V -R "^$1\$"; fi
 }
 
 # step <name> <exit code> <command...>: runs it into a log, expects that code, and shows the log's end where it is another.
 step() {
   local name=$1 expected=$2 begun=$SECONDS code=0 verdict=ok
   shift 2
-  "$@" >"$results/$name.log" 2>&1 || code=$?
+  timeout 600 "$@" >"$results/$name.log" 2>&1 || code=$?
   [ "$code" -eq "$expected" ] || verdict=FAILED
   printf '%-28s %-7s %4d s  %s\n' "$name" "$verdict" $((SECONDS - begun)) \
     "$(grep -o -E 'ERROR SUMMARY: .*|RACECHECK SUMMARY: .*|assertions: +[0-9]+' "$results/$name.log" | tail -n 1 | tr -s ' ')"
@@ -68,7 +68,7 @@ if [ -z "$ready" ]; then
   build cuda
 fi
 if wanted tests; then
-  for test in $(test_names); do step "$test" 0 run_test "$test"; done
+  for test in $(test_names); do run_test "$test"; done
 fi
 
 ring_cases='--test-case=*every kind of source*,*rescaling at every level*'
@@ -79,8 +79,10 @@ if wanted memcheck || wanted racecheck; then
   fi
 fi
 if wanted memcheck; then
-  # Every block an allocation of its own, else neighbours look like one to the checker.
-  export FHERES_TEST_ONE_ALLOCATION_PER_BLOCK=1 FHERES_TEST_STREAM_ROUNDS=${FHERES_TEST_STREAM_ROUNDS:-300}
+  # Every block an allocation of its own, else neighbours look like one to the checker. It makes launches wait for their
+  # kernels, so none may wait for the host.
+  export FHERES_TEST_ONE_ALLOCATION_PER_BLOCK=1 FHERES_TEST_STREAM_NO_GATES=1
+  export FHERES_TEST_STREAM_ROUNDS=${FHERES_TEST_STREAM_ROUNDS:-300}
   memcheck=memcheck
   if compute-sanitizer --help | grep -q track-stream-ordered-races; then
     memcheck+=" --track-stream-ordered-races all"
@@ -92,7 +94,7 @@ if wanted memcheck; then
   sanitize memcheck-run 0 "$memcheck" run_drivers_test --test-case='*real device*'
   # And it must find what is wrong on purpose.
   sanitize memcheck-finds-a-fault 9 "$memcheck" cuda_streams_test --no-skip --test-case='*complains*'
-  unset FHERES_TEST_ONE_ALLOCATION_PER_BLOCK FHERES_TEST_STREAM_ROUNDS
+  unset FHERES_TEST_ONE_ALLOCATION_PER_BLOCK FHERES_TEST_STREAM_NO_GATES FHERES_TEST_STREAM_ROUNDS
 fi
 if wanted racecheck; then
   sanitize racecheck-ring 0 racecheck ring_parity_test "$ring_cases"

@@ -55,7 +55,7 @@ TEST_CASE("bytes and rows survive the way from one device to another and back") 
     CHECK_FALSE(driver->are_peers(kOne, kOne));
     CHECK_FALSE(driver->are_peers(kOne, kPinned));
     CHECK_FALSE(driver->are_peers(kOne, Location::cuda(2)));
-    for (const Bytes bytes : {Bytes{1}, Bytes{1000}, 3 * kMiB + 8}) {
+    for (const Bytes bytes : {Bytes{1}, Bytes{1000}, 96 * kKiB + 8}) {
       std::vector<memory::Extent> made;
       const auto make = [&](Location at) {
         made.push_back({at, driver->allocate(at, bytes), bytes});

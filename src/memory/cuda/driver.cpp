@@ -106,8 +106,15 @@ class CudaDriver final : public Driver {
   CudaDriver(std::vector<int> devices, bool one_allocation_per_block)
       : devices_(std::move(devices)), apart_(one_allocation_per_block) {
     if (!apart_) return;
-    for (std::size_t i = 0; i < devices_.size(); ++i)
-      owners_.push_back(std::make_shared<CudaStream>(Location::cuda(static_cast<int>(i)), devices_[i]));
+    for (std::size_t i = 0; i < devices_.size(); ++i) {
+      // One order for a device that plays several: its allocator gives a block of one to the other.
+      const auto same =
+          std::find(devices_.begin(), devices_.begin() + static_cast<std::ptrdiff_t>(i), devices_[i]);
+      const auto first = static_cast<std::size_t>(same - devices_.begin());
+      owners_.push_back(first < i
+                            ? owners_[first]
+                            : std::make_shared<CudaStream>(Location::cuda(static_cast<int>(i)), devices_[i]));
+    }
   }
 
   std::string name() const override { return "cuda"; }
