@@ -41,9 +41,14 @@ State world_of(const Problem& problem, const std::vector<Member>& members) {
   const std::size_t count = state.records().size();
   std::vector<char> named(count, 0);
   for (const Member& member : members) {
-    if (is_value(member)) named[member.value.serial] = 1;
+    if (!is_value(member)) continue;
+    named[member.value.serial] = 1;
+    // Without what it is expanded from, or what it is kept for, it would be another value (R66).
+    if (const auto backing = live_backing(state, member.value)) named[backing->serial] = 1;
+    for (const HandleId dependent : state.record(member.value).dependents) named[dependent.serial] = 1;
   }
-  for (std::uint64_t serial = 0; serial < count; ++serial) {
+  for (std::uint64_t serial = count;
+       serial-- > 0;) {  // what is expanded goes before what it is expanded from
     const HandleId value = state.handle(serial);
     if (state.record(value).discarded) continue;
     const std::vector<Materialization> places = state.record(value).materializations;

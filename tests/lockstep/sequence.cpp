@@ -88,11 +88,19 @@ std::optional<std::string> run_sequence(const Sequence& sequence, Counts* counts
   }
   if (world && counts != nullptr) {
     for (const auto& [kind, count] : world->counts()) {
-      World::Count& sum = (*counts)[kind];
+      World::Count& sum = counts->kinds[kind];
       sum.done += count.done;
       sum.refused += count.refused;
       sum.failed += count.failed;
     }
+    const World::Expansions& more = world->expansions();
+    World::Expansions& sum = counts->expansions;
+    sum.in_place += more.in_place;
+    sum.copied += more.copied;
+    sum.staged += more.staged;
+    sum.asynchronous += more.asynchronous;
+    sum.instead_of_copy += more.instead_of_copy;
+    sum.failed += more.failed;
   }
   if (world && log != nullptr) *log = world->log();
   return failure;

@@ -172,10 +172,12 @@ void World::run(const Operation& operation) {
   records_.clear();
   used_records_ = 0;
   finish_tickets();
-  // Each action of a plan reaps, so what was pending at its start may slide for a later one.
+  // Each action of a plan reaps, so what was pending at its start may slide for a later one, and the copy of a backing
+  // may be gone.
   const bool several = operation.kind == Kind::execute || operation.kind == Kind::open_scope ||
                        operation.kind == Kind::close_scope || operation.kind == Kind::run_scope;
-  addresses_unknown_ = (several && !tickets_.empty()) || staging_possible();
+  const bool ends_meanwhile = !tickets_.empty() || expands_from_copies();
+  addresses_unknown_ = (several && ends_meanwhile) || staging_possible();
   arm(random);
   say(name(kind_));
   dispatch(operation.kind, random);

@@ -85,6 +85,11 @@ class World {
     std::uint64_t done = 0, refused = 0, failed = 0;
   };
   const std::map<Kind, Count>& counts() const { return counts_; }
+  /// How many expansions of each sort there were (R66).
+  struct Expansions {
+    std::uint64_t in_place = 0, copied = 0, staged = 0, asynchronous = 0, instead_of_copy = 0, failed = 0;
+  };
+  const Expansions& expansions() const { return expanded_; }
   const std::vector<std::string>& log() const { return log_; }
 
  private:
@@ -201,11 +206,14 @@ class World {
   // world_backing.cpp
   void register_backed(Random& random);
   std::optional<std::uint64_t> draw_backing(Random& random) const;
+  std::optional<std::uint64_t> draw_backed(Random& random) const;
   void expand(const ExpandState& state, const residency::BlockView& from, const residency::ExpandTarget& to,
               const memory::Stream& stream);
   void expand_values_badly(Random& random);
+  void count_expansion(const Action& action, const Expectation& expected, bool done);
   void failures_of_expansion(const ExpandState& state, const Expectation& expected,
                              std::set<std::string>& failures) const;
+  bool expands_from_copies() const;
   void check_expansions(const residency::ValueSnapshot& seen) const;
 
   // world_tokens.cpp
@@ -269,6 +277,7 @@ class World {
   bool keep_log_;
   std::vector<std::string> log_;
   std::map<Kind, Count> counts_;
+  Expansions expanded_;
 
   int devices_ = 2;
   bool uniform_ = true;  // one size of value, so that addresses rarely decide

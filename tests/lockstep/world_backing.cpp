@@ -1,4 +1,7 @@
 // Values that are expanded from others (R66).
+#include <algorithm>
+#include <iterator>
+
 #include <fmt/format.h>
 
 #include "lockstep/pattern.hpp"
@@ -14,6 +17,13 @@ std::optional<std::uint64_t> World::draw_backing(Random& random) const {
   }
   if (fitting.empty()) return std::nullopt;
   return fitting[random.below(fitting.size())];
+}
+
+std::optional<std::uint64_t> World::draw_backed(Random& random) const {
+  if (expansions_.empty()) return std::nullopt;
+  auto drawn = expansions_.begin();
+  std::advance(drawn, static_cast<std::ptrdiff_t>(random.below(expansions_.size())));
+  return drawn->first;
 }
 
 void World::register_backed(Random& random) {
@@ -84,6 +94,17 @@ void World::expand(const ExpandState& state, const residency::BlockView& from,
   if (state.next == Next::throws_late) throw SourceFailed();
 }
 
+void World::count_expansion(const Action& action, const Expectation& expected, bool done) {
+  if (expected.work != Expectation::Work::expand) return;
+  expanded_.failed += done ? 0 : 1;
+  if (!done) return;
+  (expected.source == expected.destination ? expanded_.in_place : expanded_.copied) += 1;
+  expanded_.staged += expected.staging != 0 ? 1 : 0;
+  expanded_.asynchronous += expected.asynchronous ? 1 : 0;
+  const RuleValue& value = rules_->values()[residency::value_of(action).serial];
+  expanded_.instead_of_copy += value.copies.empty() ? 0 : 1;
+}
+
 void World::failures_of_expansion(const ExpandState& state, const Expectation& expected,
                                   std::set<std::string>& failures) const {
   if (!expected.has_piece) {
@@ -91,6 +112,13 @@ void World::failures_of_expansion(const ExpandState& state, const Expectation& e
   } else if (state.next != ExpandState::Next::good) {
     failures.insert(kSourceFailed);
   }
+}
+
+// Whether something arrives that is expanded from a copy of its backing.
+bool World::expands_from_copies() const {
+  const auto& arrivals = rules_->arrivals();
+  return std::any_of(arrivals.begin(), arrivals.end(),
+                     [](const auto& arrival) { return arrival.second.kept != 0; });
 }
 
 void World::check_expansions(const residency::ValueSnapshot& seen) const {

@@ -47,7 +47,10 @@ residency::HandleId World::draw_handle(Random& random) const {
 }
 
 Action World::draw_action(Random& random, Kind kind) const {
-  const residency::HandleId value = draw_handle(random);
+  residency::HandleId value = draw_handle(random);
+  const bool installs = kind == Kind::ensure || kind == Kind::prefetch || kind == Kind::move;
+  if (const std::optional<std::uint64_t> backed = draw_backed(random); installs && backed && random.chance(3))
+    value = {rules_manager_, *backed};
   std::optional<Location> from;
   if (random.chance(4)) from = pick(random, places_);
   switch (kind) {

@@ -286,6 +286,7 @@ void World::check_report(const Action& action, const Expectation& expected,
 void World::carry_out(const Action& action, const Expectation& expected,
                       const residency::TransitionReport& report) {
   const Bytes actual = actual_of(action, expected);
+  count_expansion(action, expected, true);
   const Bytes compacted = rules_->carry_out(action, expected, actual);
   expect(addresses_unknown_ || report.compacted == compacted,
          fmt::format("expected {} B compacted, the report says {} B", compacted, report.compacted));
@@ -350,6 +351,7 @@ void World::settle_arrival(Random& random) {  // R23
 
 void World::give_up(const Action& action, const Expectation& expected) {
   addresses_unknown_ = true;  // a load may have slid blocks before it failed
+  count_expansion(action, expected, false);
   rules_->attempt(action, expected);
   const auto begun = shadow_->begin(action);
   expect(std::holds_alternative<residency::Transition>(begun), "state refuses " + text_of(action));
