@@ -43,7 +43,9 @@ State world_of(const Problem& problem, const std::vector<Member>& members) {
   for (const Member& member : members) {
     if (!is_value(member)) continue;
     named[member.value.serial] = 1;
-    // Without what it is expanded from, or what it is kept for, it would be another value (R66).
+    // Without what it is expanded from, or what it is kept for, it would be another value (R66). What is in use stays
+    // where it is, whatever becomes of those.
+    if (member.kind == Kind::in_use) continue;
     if (const auto backing = live_backing(state, member.value)) named[backing->serial] = 1;
     for (const HandleId dependent : state.record(member.value).dependents) named[dependent.serial] = 1;
   }

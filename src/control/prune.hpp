@@ -10,7 +10,8 @@ namespace fheres::control {
 /// for less (R66).
 void prune(const Problem& problem, Way& way, std::optional<Bytes> at_most = {});
 
-/// Sends offloaded values to an earlier tier where that serves the request too.
-void prefer_earlier_tiers(const Problem& problem, Way& way);
+/// Sends offloaded values to an earlier tier where that serves the request too. Whether any went, which may make
+/// others' evictions dispensable.
+bool prefer_earlier_tiers(const Problem& problem, Way& way);
 
 }  // namespace fheres::control

@@ -226,7 +226,7 @@ std::variant<Way, Infeasible, Inconclusive> find_way(const Problem& problem, con
   explored += opened;
   Way way = run.take_way();
   tidy(problem, way);
-  prefer_earlier_tiers(problem, way);
+  if (prefer_earlier_tiers(problem, way)) prune(problem, way);
   return way;
 }
 
