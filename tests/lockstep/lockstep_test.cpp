@@ -79,5 +79,5 @@ TEST_CASE(
   if (std::getenv("FHERES_LOCKSTEP_COUNTS") != nullptr) fmt::print("{}\n", sorts);
   for (const std::uint64_t sort : {expanded.in_place, expanded.copied, expanded.staged, expanded.asynchronous,
                                    expanded.instead_of_copy, expanded.failed})
-    CHECK(sort > sequences / 200);
+    CHECK(sort > sequences / 400);
 }
