@@ -42,6 +42,28 @@ TEST_CASE("parity: division by the special primes, whole and in groups, with and
   });
 }
 
+TEST_CASE("parity: division by the special primes with a product added") {
+  for_every_shape([](Rig& rig) {
+    TwinPoly special(rig, 0, rig.k(), 2);
+    special.randomized();
+    for (int limbs = 1; limbs <= rig.q_limbs(); ++limbs) {
+      CAPTURE(limbs);
+      TwinPoly values(rig, rig.k(), limbs, 2, 1), a(rig, rig.k(), limbs, 2), b(rig, rig.k(), limbs, 2, 2),
+          tile(rig, rig.k(), limbs, 2);
+      values.randomized();
+      a.randomized();
+      b.randomized();
+      rig.cpu->mod_down_tensor(special.host, values.host, a.host, b.host, tile.host, {});
+      rig.cuda->mod_down_tensor(special.device, values.device, a.device, b.device, tile.device, rig.stream);
+      CHECK(values.same());
+      values.randomized();
+      rig.cpu->mod_down_tensor(special.host, values.host, a.host, a.host, tile.host, {});
+      rig.cuda->mod_down_tensor(special.device, values.device, a.device, a.device, tile.device, rig.stream);
+      CHECK(values.same());
+    }
+  });
+}
+
 TEST_CASE("parity: rescaling at every level, plain and with a multiplier") {
   for_every_shape([](Rig& rig) {
     for (int limbs = 2; limbs <= rig.q_limbs(); ++limbs) {
@@ -56,6 +78,31 @@ TEST_CASE("parity: rescaling at every level, plain and with a multiplier") {
         CHECK(out.same());
         CHECK(in.same());
       }
+    }
+  });
+}
+
+TEST_CASE("parity: rescaling in two halves, by groups of limbs") {
+  for_every_shape([](Rig& rig) {
+    for (int limbs = 2; limbs <= rig.q_limbs(); ++limbs) {
+      CAPTURE(limbs);
+      TwinPoly values(rig, rig.k(), limbs - 1, 2, 1), tile(rig, rig.k(), limbs - 1, 2);
+      TwinPoly last(rig, rig.k() + limbs - 1, 1, 2);
+      values.randomized();
+      last.randomized();
+      rig.cpu->begin_rescale(last.host, {});
+      rig.cuda->begin_rescale(last.device, rig.stream);
+      CHECK(last.same());
+      const int group = limbs / 2;
+      for (int first = 0; first < limbs - 1; first += group) {
+        const int count = std::min(group, limbs - 1 - first);
+        rig.cpu->finish_rescale(last.host, values.host.limb_range(first, count),
+                                tile.host.limb_range(first, count), {});
+        rig.cuda->finish_rescale(last.device, values.device.limb_range(first, count),
+                                 tile.device.limb_range(first, count), rig.stream);
+      }
+      CHECK(values.same());
+      CHECK(last.same());
     }
   });
 }

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -59,6 +60,7 @@ struct OperationDraft {
   std::optional<Name> key;
   std::optional<std::int64_t> steps;  // rotate without a key's name: the declared key with these steps
   Place steps_place;
+  std::optional<double> scalar;  // add_scalar and its like: the number beside the operand
 };
 
 struct RequirementDraft {
@@ -90,6 +92,7 @@ struct WorldDraft {
   std::optional<ParametersDraft> parameters;
   bool parameters_are_bad = false;  // they were given and could not be read, which has been reported
   std::vector<LocationEntry> locations;
+  std::vector<std::pair<Location, Location>> peers;
   PolicyEntry policy;
   std::vector<ValueDraft> values;
 };
