@@ -25,10 +25,11 @@ class Mutation:
 
 STATE = "src/residency/state.cpp"
 TRANSITIONS = "src/residency/state_transitions.cpp"
+BACKING = "src/residency/state_backing.cpp"
 LAYOUT = "src/residency/layout.cpp"
 
 # Files whose comments name the rules that live there. What these tests hold lives in State too.
-RULE_FILES = (STATE, TRANSITIONS, LAYOUT)
+RULE_FILES = (STATE, TRANSITIONS, BACKING, LAYOUT)
 STATE_TESTS = ("tests/residency/state_test.cpp", "tests/residency/recount_test.cpp")
 
 MUTATIONS = [
@@ -63,9 +64,10 @@ MUTATIONS = [
     Mutation(10, "a move to where the value is removes nothing", TRANSITIONS,
              "if (source == nullptr || source->at == to) {  // R10", "if (true) {"),
     Mutation(11, "the last copy of a must-preserve value may go", TRANSITIONS,
-             "if (record.materializations.size() == 1 &&", "if (record.materializations.empty() &&"),
-    Mutation(11, "the last copy of a reconstructible value stays too", TRANSITIONS,
-             " && record.spec->recoverability == Recoverability::must_preserve)", ")"),
+             "if (record.materializations.size() == 1)\n    if (auto refusal = last", "if (record.materializations.empty())\n    if (auto refusal = last"),
+    Mutation(11, "the last copy of a reconstructible value stays too", BACKING,
+             "if (record.spec->recoverability == Recoverability::must_preserve) return Rule::last_copy;",
+             "return Rule::last_copy;"),
     Mutation(12, "a discarded value keeps its source", TRANSITIONS,
              "record.source.reset();", ""),
     Mutation(12, "discard looks at the last materialization's protections alone", TRANSITIONS,
@@ -93,11 +95,11 @@ MUTATIONS = [
     Mutation(21, "a copy may arrive asynchronously from or at a pageable end", TRANSITIONS,
              "if (end == Location::pageable_host())", "if (false)"),
     Mutation(21, "only the destination of what arrives is protected", TRANSITIONS,
-             "if (m.at == *t.destination || m.at == *t.source) ++", "if (m.at == *t.destination) ++"),
+             "++place(values_[t.backing.value_or(value).serial], *t.source)->protection.pending;", ""),
     Mutation(23, "a settled arrival stays pending at its source", TRANSITIONS,
-             "if (m.at != at && m.at != from) continue;", "if (m.at != at) continue;"),
+             "--end->protection.pending;", "if (end == &there) --end->protection.pending;"),
     Mutation(23, "only what arrives counts as an end, not what it is read from", TRANSITIONS,
-             "m.at == *gone || m.arrival->from == *gone", "m.at == *gone"),
+             "m.at == *gone || reads_it()", "m.at == *gone"),
     Mutation(24, "admission forgets reservations", STATE,
              "if (requested <= *a->budget - a->used - a->reserved)", "if (requested <= *a->budget - a->used)"),
     Mutation(24, "the last granule is refused", STATE,
@@ -144,9 +146,32 @@ MUTATIONS = [
     Mutation(48, "a no-op is a change", TRANSITIONS,
              "if (t.work == Work::nothing) return;\n  const HandleId", "++version_;\n  if (t.work == Work::nothing) return;\n  const HandleId"),
     Mutation(64, "a copy between devices needs no staging", TRANSITIONS,
-             "t.staging = record.spec->storage_bytes;  // R64", ";"),
+             "t.staging = sent;  // R64", ";"),
     Mutation(64, "peers copy through staging too", TRANSITIONS,
              " && !copies_.are_peers(*t.source, to))", ")"),
     Mutation(64, "staging ends before its asynchronous copy does", TRANSITIONS,
              "const bool stays = t.asynchronous && keep_destination;", "const bool stays = false;"),
+    Mutation(66, "as many bytes are reason enough to expand", BACKING,
+             "to_copy < source->actual_bytes", "to_copy <= source->actual_bytes", tests="R66*"),
+    Mutation(66, "the last copy of a backing may go", BACKING,
+             "if (!record.dependents.empty()) return Rule::last_backing;", "", tests="R66*"),
+    Mutation(66, "the last copy may go of a value whose backing is discarded", BACKING,
+             "if (record.backing && values_[record.backing->serial].discarded) return Rule::backing_gone;", "", tests="R66*"),
+    Mutation(66, "a backing that is there is sent all the same", BACKING,
+             "return there != nullptr ? there : source_of", "return source_of", tests="R66*"),
+    Mutation(66, "an expansion on the host may be asynchronous", BACKING,
+             "if (to.is_host()) return", "if (to == Location::pageable_host()) return", tests="R66*"),
+    Mutation(66, "value and copy of the backing are not admitted together", TRANSITIONS,
+             "together ? checked_add(t.charge, t.temporary) : t.charge", "t.charge", tests="R66*"),
+    Mutation(66, "the copy of a backing stays charged", TRANSITIONS,
+             "discharge(at, 0, arrival.temporary);", "", tests="R66*"),
+    Mutation(66, "an expansion that reads a backing does not count among its arrivals", TRANSITIONS,
+             "if (m.arrival && m.arrival->backing && (!gone", "if (false && (!gone", tests="R66*"),
+    Mutation(66, "a discarded value still depends on its backing", TRANSITIONS,
+             "if (record.backing) std::erase(values_[record.backing->serial].dependents, value);", "", tests="R66*"),
+    Mutation(66, "a needed backing may be discarded", TRANSITIONS,
+             "if (auto refusal = needed_backing(action.value)) return *refusal;", "", tests="R66*"),
+    Mutation(66, "a copy for some values lacks their backings", STATE,
+             "if (record.backing) copy.values_[record.backing->serial] = values_[record.backing->serial];", "",
+             tests="R66*"),
 ]

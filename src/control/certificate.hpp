@@ -18,6 +18,7 @@ struct Certificate {
   bool entangled =
       false;  // the members conflict, and fewer of them may; else without any one of them the rest fits
   std::optional<Member> load{};  // the value whose loading needs the room, where that is what fails
+  bool expands = false;          // it is expanded: counted together with its backing (R66)
   /// No sum: what keeps an endpoint from being anywhere else, in words; null otherwise.
   const char* blocked = nullptr;
 };

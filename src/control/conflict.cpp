@@ -52,9 +52,16 @@ State world_of(const Problem& problem, const std::vector<Member>& members) {
   const std::size_t count = state.records().size();
   std::vector<char> named(count, 0);
   for (const Member& member : members) {
-    if (is_value(member)) named[member.value.serial] = 1;
+    if (!is_value(member)) continue;
+    named[member.value.serial] = 1;
+    // Without what it is expanded from, or what it is kept for, it would be another value (R66). What is in use stays
+    // where it is, whatever becomes of those.
+    if (member.kind == Kind::in_use) continue;
+    if (const auto backing = live_backing(state, member.value)) named[backing->serial] = 1;
+    for (const HandleId dependent : state.record(member.value).dependents) named[dependent.serial] = 1;
   }
-  for (std::uint64_t serial = 0; serial < count; ++serial) {
+  for (std::uint64_t serial = count;
+       serial-- > 0;) {  // what is expanded goes before what it is expanded from
     const HandleId value = state.handle(serial);
     if (state.record(value).discarded) continue;
     const bool on_its_way = std::any_of(members.begin(), members.end(), [&](const Member& member) {

@@ -60,9 +60,10 @@ std::optional<Refusal> Run::take(const Step& step) {
   if (const Refusal* refusal = std::get_if<Refusal>(&begun)) return *refusal;
   const Transition& transition = std::get<Transition>(begun);
   if (transition.charge != 0) mark(*transition.destination);
-  if (transition.temporary != 0) mark(*transition.source);
+  if (transition.temporary != 0) mark(transition.temporary_at());
   if (transition.staging != 0) mark(Location::pinned_host());
-  state_.commit(transition, transition.bytes);
+  state_.commit(transition, transition.block_bytes);
+  way_.bytes += transition.bytes;
   if (step.kind == Step::Kind::evict) mark(step.at);
   way_.steps.push_back(step);
   return std::nullopt;
@@ -70,7 +71,7 @@ std::optional<Refusal> Run::take(const Step& step) {
 
 bool drops_only(const Problem& problem, const std::vector<Step>& steps) {
   return std::all_of(steps.begin(), steps.end(), [&](const Step& step) {
-    return step.kind != Step::Kind::evict || (!step.to && !problem.requested(step.value));
+    return step.kind != Step::Kind::evict || (!step.to && !problem.involved(step.value));
   });
 }
 

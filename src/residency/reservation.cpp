@@ -44,6 +44,7 @@ Allocation Core::carve(ReservationId which, Location at, Bytes bytes) {
   {
     const std::lock_guard lock(mutex);
     check_open();
+    reap();  // what an arrival was made from may be in the way no more
     const ReservationRecord* record = state.reservation(which);
     FHERES_CHECK(record != nullptr);
     auto carving =

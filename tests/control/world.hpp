@@ -57,6 +57,14 @@ struct World {
     for (const Location where : at) apply(residency::Ensure{value, where, {}});
     return value;
   }
+  /// A value that is expanded from `backing`, and is nowhere yet.
+  HandleId put_backed(const std::string& name, Bytes bytes, HandleId backing,
+                      residency::ReplicaMode mode = residency::ReplicaMode::replicable) {
+    const auto made =
+        state.register_backed(spec(name, bytes, mode, residency::Recoverability::reconstructible), backing);
+    FHERES_CHECK(std::holds_alternative<HandleId>(made));
+    return std::get<HandleId>(made);
+  }
   void apply(const residency::Action& action) {
     const auto done = state.apply(action);
     FHERES_CHECK(std::holds_alternative<residency::Transition>(done));

@@ -35,6 +35,8 @@ std::vector<Rules::Sliding> Rules::blocks_at(Location at) {
       found.push_back({*block.offset, rounded(block.bytes), false, &*block.offset});
   }
   for (auto& [key, arrival] : arrivals_) {
+    if (arrival.at == at && arrival.kept_offset && arrival.kept != 0)
+      found.push_back({*arrival.kept_offset, rounded(arrival.kept), false, &*arrival.kept_offset});
     if (at == Location::pinned_host() && arrival.offset && arrival.staged != 0)
       found.push_back({*arrival.offset, rounded(arrival.staged), false, &*arrival.offset});
   }
@@ -61,6 +63,11 @@ void Rules::readdress(std::uint64_t serial, Location at, std::optional<Bytes> of
   values_[serial].copies.at(at).offset = offset;
 }
 
+void Rules::readdress_arrival(std::uint64_t serial, Location at, std::optional<Bytes> offset) {
+  for (auto& [key, arrival] : arrivals_) {
+    if (arrival.serial == serial && arrival.at == at) arrival.kept_offset = offset;
+  }
+}
 void Rules::readdress_staging(std::uint64_t arrival, Bytes offset) { arrivals_.at(arrival).offset = offset; }
 
 // R27, by trying every first and last block of a run that slides together: the run starts where the block below it

@@ -13,6 +13,7 @@ constexpr Weight kWeights[] = {
     {Kind::adopt, 8},
     {Kind::adopt_from_reservation, 3},
     {Kind::register_source, 6},
+    {Kind::register_backed, 8},
     {Kind::ensure, 16},
     {Kind::prefetch, 12},
     {Kind::settle, 3},
@@ -99,6 +100,14 @@ std::optional<std::string> run_sequence(const Sequence& sequence, Counts* counts
       sum.refused += count.refused;
       sum.failed += count.failed;
     }
+    const World::Expansions& more = world->expansions();
+    World::Expansions& sum = counts->expansions;
+    sum.in_place += more.in_place;
+    sum.copied += more.copied;
+    sum.staged += more.staged;
+    sum.asynchronous += more.asynchronous;
+    sum.instead_of_copy += more.instead_of_copy;
+    sum.failed += more.failed;
     counts->compacted += world->compactions() != 0 ? 1 : 0;
     counts->slides += world->compactions();
   }

@@ -19,7 +19,8 @@ struct Sequence {
 Sequence draw_sequence(std::uint64_t seed);
 
 struct Counts {
-  std::map<Kind, World::Count> kinds;
+  std::map<Kind, World::Count> kinds{};
+  World::Expansions expansions{};
   std::uint64_t compacted = 0;  // sequences in which blocks slid (R27)
   std::uint64_t slides = 0;     // operations for which they did
 };

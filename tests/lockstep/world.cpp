@@ -12,6 +12,7 @@ const char* name(Kind kind) {
   static constexpr const char* kNames[kKinds] = {"adopt",
                                                  "adopt_from_reservation",
                                                  "register_source",
+                                                 "register_backed",
                                                  "ensure",
                                                  "prefetch",
                                                  "settle",
@@ -134,11 +135,12 @@ void World::arm(Random& random) {
   source_misbehaved_ = false;
   if (!faults_) return;
   load_values_badly(random);
-  if (!random.chance(2)) return;
-  static constexpr test::Call kCalls[] = {test::Call::allocate, test::Call::copy, test::Call::record,
-                                          test::Call::synchronize, test::Call::wait};
+  // Not both: a failed expansion that cannot be waited for keeps its storage for good (R20), and its copies.
+  if (!random.chance(2)) return expand_values_badly(random);
+  static constexpr test::Call kCalls[] = {test::Call::allocate,    test::Call::copy, test::Call::record,
+                                          test::Call::synchronize, test::Call::wait, test::Call::enqueue};
   fault_armed_ = true;
-  const std::uint64_t which = random.below(5);
+  const std::uint64_t which = random.below(std::size(kCalls));
   driver_->fail(kCalls[which], 1 + random.below(3));
 }
 
@@ -191,18 +193,18 @@ void World::run(const Operation& operation) {
   outs_.clear();
   used_outs_ = 0;
   finish_tickets();
-  // Each action of a plan reaps, so what was pending at its start may slide for a later one.
+  // Each action of a plan reaps, so what was pending at its start may slide for a later one, and what was there only
+  // for an arrival may be gone.
   several_ = operation.kind == Kind::execute || operation.kind == Kind::open_scope ||
              operation.kind == Kind::close_scope || operation.kind == Kind::run_scope;
-  const bool staged = std::any_of(rules_->arrivals().begin(), rules_->arrivals().end(),
-                                  [](const auto& arrival) { return arrival.second.staging != 0; });
-  addresses_unknown_ = several_ && (staged || !tickets_.empty());
+  addresses_unknown_ = several_ && (!rules_->arrivals().empty() || !tickets_.empty());
   arm(random);
   say(name(kind_));
   dispatch(operation.kind, random);
   const bool hit = fault_hit();
   driver_->disarm();
   for (auto& [serial, source] : sources_) source->next = SourceState::Next::good;
+  for (auto& [serial, expansion] : expansions_) expansion->next = ExpandState::Next::good;
   during_load_ = nullptr;
   if (hit) version_may_grow_ = true;
   if (!warnings_.empty() && !hit && !warning_expected_) mismatch("unexpected warning: " + warnings_.front());
@@ -219,6 +221,8 @@ void World::dispatch(Kind kind, Random& random) {
       return adopt_from_reservation(random);
     case Kind::register_source:
       return register_source(random);
+    case Kind::register_backed:
+      return register_backed(random);
     case Kind::settle:
       return settle_arrival(random);
     case Kind::ensure:

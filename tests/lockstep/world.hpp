@@ -25,6 +25,7 @@ enum class Kind {
   adopt,
   adopt_from_reservation,
   register_source,
+  register_backed,
   ensure,
   prefetch,
   settle,
@@ -54,7 +55,7 @@ enum class Kind {
   refused_close,
   step,
 };
-inline constexpr std::size_t kKinds = 31;
+inline constexpr std::size_t kKinds = 32;
 const char* name(Kind kind);
 /// `move v3 cuda:0 from pinned-host`.
 std::string text_of(const Action& action);
@@ -88,6 +89,11 @@ class World {
     std::uint64_t done = 0, refused = 0, failed = 0;
   };
   const std::map<Kind, Count>& counts() const { return counts_; }
+  /// How many expansions of each sort there were (R66).
+  struct Expansions {
+    std::uint64_t in_place = 0, copied = 0, staged = 0, asynchronous = 0, instead_of_copy = 0, failed = 0;
+  };
+  const Expansions& expansions() const { return expanded_; }
   /// Operations for which the manager slid blocks.
   std::uint64_t compactions() const { return compactions_; }
   const std::vector<std::string>& log() const { return log_; }
@@ -134,6 +140,13 @@ class World {
     Bytes actual = 0;
     std::uint64_t content = 0;
     bool called = false;
+  };
+  /// What a value's expansion does when it is next called.
+  struct ExpandState {
+    enum class Next { good, throws, throws_late };
+    Next next = Next::good;
+    std::uint64_t content = 0;
+    std::uint64_t backing_content = 0;
   };
   struct Stepped {  // a stream that consumers use
     memory::Stream stream;
@@ -199,6 +212,18 @@ class World {
   memory::Block foreign_block(Location at, Bytes bytes);
   bool has_pattern_of(std::uint64_t serial, const residency::BlockView& view) const;
 
+  // world_backing.cpp
+  void register_backed(Random& random);
+  std::optional<std::uint64_t> draw_backing(Random& random) const;
+  std::optional<std::uint64_t> draw_backed(Random& random) const;
+  void expand(const ExpandState& state, const residency::BlockView& from, const residency::ExpandTarget& to,
+              const memory::Stream& stream);
+  void expand_values_badly(Random& random);
+  void count_expansion(const Action& action, const Expectation& expected, bool done);
+  void failures_of_expansion(const ExpandState& state, const Expectation& expected,
+                             std::set<std::string>& failures) const;
+  void check_expansions(const residency::ValueSnapshot& seen) const;
+
   // world_tokens.cpp
   void acquire(Random& random);
   void add_stream(Random& random);
@@ -261,6 +286,7 @@ class World {
   bool keep_log_;
   std::vector<std::string> log_;
   std::map<Kind, Count> counts_;
+  Expansions expanded_;
   std::uint64_t compactions_ = 0;
   Bytes compacted_ = 0;  // by the manager, so far
 
@@ -285,6 +311,7 @@ class World {
 
   std::vector<std::uint64_t> contents_;  // of each value, by serial
   std::map<std::uint64_t, std::shared_ptr<SourceState>> sources_;
+  std::map<std::uint64_t, std::shared_ptr<ExpandState>> expansions_;
   std::list<LiveLease> leases_;
   std::list<LiveHold> holds_;
   std::list<LiveReservation> reservations_;
@@ -295,13 +322,13 @@ class World {
   std::vector<Position> records_;               // of this operation, in order
   bool body_reads_ = false;                     // events of a body's leases are no copy's
   std::size_t used_records_ = 0;
+  /// Where an asynchronous copy was staged, or the backing of what arrives was copied to: in the middle of a plan such a
+  /// charge ends when the machine gets there, so that peaks there are only bounded from then on.
+  std::set<Location> open_charges_;
   std::vector<const std::byte*> outs_;  // what this operation copied from devices to pinned-host, in order
   std::size_t used_outs_ = 0;
   const std::byte* pinned_region_ = nullptr;
   bool several_ = false;  // actions in this operation, between which the machine goes on
-  /// An asynchronous copy was staged: in the middle of a plan its charge ends when the machine gets there, so that peaks
-  /// at pinned-host are only bounded from then on.
-  bool staging_was_open_ = false;
   std::shared_ptr<std::vector<std::string>> late_readers_ = std::make_shared<std::vector<std::string>>();
 
   struct Produced {

@@ -80,6 +80,9 @@ std::optional<std::uint64_t> World::draw_traffic(Random& random, Kind kind) cons
 
 Action World::draw_action(Random& random, Kind kind) const {
   residency::HandleId value = draw_handle(random);
+  const bool installs = kind == Kind::ensure || kind == Kind::prefetch || kind == Kind::move;
+  if (const std::optional<std::uint64_t> backed = draw_backed(random); installs && backed && random.chance(3))
+    value = {rules_manager_, *backed};
   std::optional<Location> from;
   if (random.chance(4)) from = pick(random, places_);
   if (crowd_ && (kind == Kind::ensure || kind == Kind::drop) && !random.chance(4)) {
@@ -134,7 +137,7 @@ std::vector<Action> World::draw_actions(Random& random, std::size_t most, Rules&
       if (!sensible) actions.push_back(action);
       continue;
     }
-    state.carry_out(action, expected, expected.bytes);
+    state.carry_out(action, expected, expected.block);
     actions.push_back(action);
   }
   return actions;

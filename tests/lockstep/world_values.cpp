@@ -10,7 +10,8 @@ bool same_work(Expectation::Work rule, residency::Transition::Work real) {
   using Rule = Expectation::Work;
   using Real = residency::Transition::Work;
   return (rule == Rule::nothing && real == Real::nothing) || (rule == Rule::copy && real == Real::copy) ||
-         (rule == Rule::load && real == Real::load) || (rule == Rule::remove && real == Real::remove);
+         (rule == Rule::load && real == Real::load) || (rule == Rule::expand && real == Real::expand) ||
+         (rule == Rule::remove && real == Real::remove);
 }
 
 }  // namespace
@@ -223,7 +224,7 @@ bool World::sources_are_good() const {
 Bytes World::actual_of(const Action& action, const Expectation& expected) const {
   if (expected.work == Expectation::Work::load)
     return sources_.at(residency::value_of(action).serial)->actual;
-  return expected.bytes;
+  return expected.block;
 }
 
 /// Why an allowed action has to fail all the same.
@@ -231,6 +232,8 @@ std::set<std::string> World::failures_of(const Action& action, const Expectation
   using Next = SourceState::Next;
   std::set<std::string> failures;
   if (expected.work == Expectation::Work::copy && !expected.has_piece) failures.insert(kBudget);  // R27
+  if (expected.work == Expectation::Work::expand)
+    failures_of_expansion(*expansions_.at(residency::value_of(action).serial), expected, failures);
   if (expected.work != Expectation::Work::load) return failures;
   const std::uint64_t serial = residency::value_of(action).serial;
   const SourceState& source = *sources_.at(serial);
@@ -266,6 +269,11 @@ void World::check_report(const Action& action, const Expectation& expected,
   expect(report.bytes == expected.bytes,
          fmt::format("expected {} B in the report, got {} B", expected.bytes, report.bytes));
   expect(report.asynchronous == expected.asynchronous, "the report is wrong about being asynchronous");
+  const std::optional<std::uint64_t> from =
+      report.expanded_from ? std::optional(report.expanded_from->serial) : std::nullopt;
+  expect(from == expected.backing, "the report names another backing");
+  if (expected.work == Expectation::Work::expand)
+    expect(report.temporary_bytes == expected.temporary, "the report is wrong about the temporary charge");
   if (expected.work == Expectation::Work::nothing) return;
   if (expected.destination) {
     expect(report.destination == expected.destination, "the report resolves another destination");
@@ -278,6 +286,7 @@ void World::check_report(const Action& action, const Expectation& expected,
 void World::carry_out(const Action& action, const Expectation& expected,
                       const residency::TransitionReport& report) {
   const Bytes actual = actual_of(action, expected);
+  count_expansion(action, expected, true);
   const Bytes compacted = rules_->carry_out(action, expected, actual);
   expect(addresses_unknown_ || report.compacted == compacted,
          fmt::format("expected {} B compacted, the report says {} B", compacted, report.compacted));
@@ -288,74 +297,9 @@ void World::carry_out(const Action& action, const Expectation& expected,
   ++completed_;
 }
 
-// Each copy that uses a stream ends with an event, and the order of a report is that of the events.
-void World::note_arrival(const Expectation& expected, Bytes actual) {
-  using Work = Expectation::Work;
-  if (expected.work != Work::copy && expected.work != Work::load) return;
-  if (expected.source == expected.destination) return;
-  if (!expected.source->is_cuda() && !expected.destination->is_cuda()) return;
-  if (actual == 0 && !expected.asynchronous) return;
-  used_records_ += expected.staging != 0 ? 2 : 1;
-  expect(used_records_ <= records_.size(), "a copy between devices or from one ended without an event");
-  note_staging(expected, actual);
-  if (expected.asynchronous) arrivals_.emplace(rules_->last_arrival(), records_[used_records_ - 1]);
-}
-
-// Where a copy between devices went through pinned-host. Its block goes when the machine gets there, which in the
-// middle of a plan nobody outside can tell, and so not what later blocks find free.
-void World::note_staging(const Expectation& expected, Bytes actual) {
-  const Location pinned = Location::pinned_host();
-  const bool through = expected.staging != 0;
-  if (!expected.source->is_cuda() || actual == 0 || (!through && expected.destination != pinned)) return;
-  expect(used_outs_ < outs_.size(), "nothing was copied from a device to the host");
-  const std::byte* block = outs_[used_outs_++];
-  if (!through || !expected.asynchronous) return;
-  staging_was_open_ = true;
-  addresses_unknown_ = addresses_unknown_ || several_;
-  if (!rules_->budget(pinned)) return;
-  const std::uint64_t key = rules_->last_arrival();
-  const Bytes offset = static_cast<Bytes>(block - pinned_region_);
-  expect(addresses_unknown_ || rules_->arrivals().at(key).offset == offset,
-         fmt::format("a copy is staged at {} of pinned-host, expected {}", offset,
-                     rules_->arrivals().at(key).offset.value_or(~Bytes{0})));
-  rules_->readdress_staging(key, offset);
-}
-
-void World::settle_in_the_way(const Action& action) {
-  for (const std::uint64_t key : rules_->arrivals_in_the_way(action)) {
-    const RuleArrival arrival = rules_->arrivals().at(key);
-    expect(!is_under_way(key), text_of(action) + " came before an arrival of its value was settled");
-    rules_->settle(key);
-    shadow_->settle({rules_manager_, arrival.serial}, arrival.at);
-    arrivals_.erase(key);
-  }
-}
-
-void World::settle_arrival(Random& random) {  // R23
-  residency::HandleId value = draw_handle(random);
-  Location at = draw_resident_place(random);
-  if (!rules_->arrivals().empty() && !random.chance(4)) {
-    auto drawn = rules_->arrivals().begin();
-    std::advance(drawn, static_cast<std::ptrdiff_t>(random.below(rules_->arrivals().size())));
-    value.serial = drawn->second.serial;
-    value.manager = rules_manager_;
-    at = drawn->second.at;
-  }
-  doing_ = fmt::format("v{} at {}", value.serial, at.name());
-  std::set<std::string> refusals;
-  if (value.manager != rules_manager_ || !rules_->handle_is_good(value.serial)) {
-    refusals.insert(kHandle);
-  } else if (!rules_->resident(value.serial, at)) {
-    refusals.insert(kUnavailable);
-  }
-  const Outcome outcome = attempt([&] { manager_->settle(value, at); });
-  if (!settle(outcome, refusals, {})) return;
-  finish_tickets();
-  expect(!rules_->values()[value.serial].copies.at(at).arriving, "settle returned before the copy was done");
-}
-
 void World::give_up(const Action& action, const Expectation& expected) {
   addresses_unknown_ = true;  // a load may have slid blocks before it failed
+  count_expansion(action, expected, false);
   rules_->attempt(action, expected);
   const auto begun = shadow_->begin(action);
   expect(std::holds_alternative<residency::Transition>(begun), "state refuses " + text_of(action));
@@ -373,13 +317,14 @@ void World::transition(Random& random, Kind kind) {
   const auto* move = std::get_if<residency::Move>(&action);
   if ((ensure != nullptr || move != nullptr) && expected.allowed() && random.chance(3)) {
     const Location at = *residency::location_of(action);
-    const bool moves_data =
-        expected.work == Expectation::Work::copy || expected.work == Expectation::Work::load;
+    const bool moves_data = expected.work == Expectation::Work::copy ||
+                            expected.work == Expectation::Work::load ||
+                            expected.work == Expectation::Work::expand;
     const Location other = Location::cuda((at.is_cuda() ? at.device() + 1 : 0) % devices_);
     if (at.is_cuda() && random.chance(4) && expected.source != other) {
       stream = draw_stream(random, other);
       expected.refusals.insert(kArgument);
-    } else if (moves_data && at.is_cuda() && expected.source != at) {
+    } else if (moves_data && at.is_cuda() && (expected.source != at || expected.backing)) {
       stream = draw_stream(random, at);
     } else if (moves_data && at.is_host() && expected.source->is_cuda()) {
       stream = draw_stream(random, *expected.source);

@@ -119,7 +119,8 @@ class FaultBench {
         continue;
       }
       const Action& action = std::get<Action>(step);
-      for (const Location at : expected.arrivals_in_the_way(action)) expected.settle(value_of(action), at);
+      for (const ValuePlace& arrival : expected.arrivals_in_the_way(action))
+        expected.settle(arrival.value, arrival.at);
       CHECK(std::holds_alternative<Transition>(expected.apply(action)));
     }
     machine->run_until_idle();
