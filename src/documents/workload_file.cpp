@@ -25,6 +25,23 @@ void read_with_scalar(Context& context, const Node::Entry& operation, OperationD
   if (!draft.scalar) draft.scalar = 0;
 }
 
+/// `count` beside sum_slots, `coefficients` and `basis` beside polynomial.
+void read_beside(Context& context, const Node::Entry& entry, const std::string& operation,
+                 OperationDraft& draft) {
+  if (operation != (entry.key == "count" ? "sum_slots" : "polynomial")) {
+    context.report("FHR0103", entry.place, fmt::format("`{}` takes no {}", operation, entry.key));
+  } else if (entry.key == "count") {
+    draft.count = read_integer(context, *entry.value, "count", 2, 1 << 16);
+  } else if (entry.key == "basis") {
+    const auto basis = read_choice(context, *entry.value, "basis", {"power", "chebyshev"});
+    if (basis) draft.basis = static_cast<scheme::PolynomialBasis>(*basis);
+  } else {
+    draft.coefficients.emplace();
+    for (const auto& item : read_list(context, *entry.value, "coefficients"))
+      draft.coefficients->push_back(read_real(context, *item, "a coefficient").value_or(0));
+  }
+}
+
 /// `- rotated: {rotate: x, key: rot1}`.
 void read_operation(Context& context, const Node& node, std::vector<OperationDraft>& body) {
   const Node::Entry* result = read_single(context, node, "result");
@@ -38,12 +55,15 @@ void read_operation(Context& context, const Node& node, std::vector<OperationDra
     return;
   }
   const Node::Entry* operation = nullptr;
+  std::vector<const Node::Entry*> beside;
   for (const Node::Entry& entry : value.entries) {
     if (entry.key == "key") {
       draft.key = read_name(context, *entry.value, "a key's name");
     } else if (entry.key == "steps") {
       draft.steps_place = entry.value->place;
       draft.steps = read_integer(context, *entry.value, "steps", -(1 << 17), 1 << 17);
+    } else if (entry.key == "count" || entry.key == "coefficients" || entry.key == "basis") {
+      beside.push_back(&entry);
     } else if (operation) {
       context.report(
           "FHR0113", entry.place,
@@ -67,6 +87,7 @@ void read_operation(Context& context, const Node& node, std::vector<OperationDra
   if (draft.steps && operation->key != "rotate") {
     context.report("FHR0103", draft.steps_place, fmt::format("`{}` takes no steps", operation->key));
   }
+  for (const Node::Entry* entry : beside) read_beside(context, *entry, operation->key, draft);
   body.push_back(std::move(draft));
 }
 
