@@ -113,6 +113,7 @@ class WorkloadChecker {
     BodyOperation result;
     result.result = draft.result;
     result.place = draft.operation.place;
+    if (draft.beside_is_bad) return result;
     if (auto composite = composite_named(draft.operation.text)) {
       resolve_composite(s, o, std::move(*composite), result);
       return result;

@@ -64,6 +64,8 @@ struct OperationDraft {
   std::optional<std::uint64_t> count;
   std::optional<std::vector<double>> coefficients;
   scheme::PolynomialBasis basis = scheme::PolynomialBasis::power;
+  bool beside_is_bad =
+      false;  // a number or one of those was given and could not be read, which has been reported
 };
 
 struct RequirementDraft {
