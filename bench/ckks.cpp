@@ -4,6 +4,8 @@
 #include <cstring>
 #include <exception>
 #include <fstream>
+#include <memory>
+#include <optional>
 #include <stdexcept>
 
 #include <fmt/format.h>
@@ -80,12 +82,16 @@ void check(const Operation& operation, const ckks::Evaluator& on_host, const ckk
            const Operands& host, const Operands& device, Device& where) {
   operation.run(on_host, host, {});
   operation.run(on_device, device, where.stream);
+  const std::vector<std::span<std::byte>> expected = host.results(operation.result_bytes);
+  const std::vector<std::span<std::byte>> actual = device.results(operation.result_bytes);
   std::vector<std::byte> result(operation.result_bytes);
-  where.driver->copy(where.stream, {memory::Location::pageable_host(), result.data(), result.size()},
-                     {where.at, device.piece(3).data(), result.size()});
-  where.driver->synchronize(where.stream);
-  if (std::memcmp(result.data(), host.piece(3).data(), result.size()) != 0) {
-    throw std::runtime_error(operation.name + ": the device's residues differ from the host's");
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    where.driver->copy(where.stream, {memory::Location::pageable_host(), result.data(), result.size()},
+                       {where.at, actual[i].data(), result.size()});
+    where.driver->synchronize(where.stream);
+    if (std::memcmp(result.data(), expected[i].data(), result.size()) != 0) {
+      throw std::runtime_error(operation.name + ": the device's residues differ from the host's");
+    }
   }
 }
 
@@ -98,19 +104,24 @@ std::vector<Row> run(const std::string& name, const Options& options, Device& de
                     ring::make_cuda_backend(host_context.backend().shared_basis(), device.driver, device.at)),
       options.group);
 
-  Operands host(parameters, device.driver, memory::Location::pageable_host());
-  host.randomize(host_context.basis(), 1);
-  std::vector<std::unique_ptr<Operands>> sets;
-  while (sets.empty() || sets.size() * host.bytes() < kWorkingSet) {
-    sets.push_back(std::make_unique<Operands>(parameters, device.driver, device.at));
-    sets.back()->copy_from(host, device.stream);
-  }
-
   std::vector<Row> rows;
+  std::unique_ptr<Operands> host;
+  std::vector<std::unique_ptr<Operands>> sets;
+  std::optional<Shape> shape;  // of host and sets
   for (const Operation& operation : operations(parameters)) {
     const std::vector<std::string>& only = options.operations;
     if (!only.empty() && std::find(only.begin(), only.end(), operation.name) == only.end()) continue;
-    check(operation, on_host, on_device, host, *sets.front(), device);
+    if (shape != operation.shape) {
+      shape = operation.shape;
+      sets.clear();
+      host = std::make_unique<Operands>(parameters, *shape, device.driver, memory::Location::pageable_host());
+      host->randomize(host_context.basis(), 1);
+      while (sets.empty() || sets.size() * host->bytes() < kWorkingSet) {
+        sets.push_back(std::make_unique<Operands>(parameters, *shape, device.driver, device.at));
+        sets.back()->copy_from(*host, device.stream);
+      }
+    }
+    check(operation, on_host, on_device, *host, *sets.front(), device);
     const Measured measured = measure(
         *device.driver, device.stream, static_cast<int>(sets.size()), options.repetitions,
         [&](int set) { operation.run(on_device, *sets[static_cast<std::size_t>(set)], device.stream); });
@@ -123,12 +134,12 @@ void print(const std::vector<Row>& rows, const std::string& device, double bandw
   fmt::print("{}, copy on the device {:.2f} TB/s read plus written\n", device, 1e-12 * bandwidth);
   fmt::print(
       "median (minimum) in us; one: a single call and its launches; queued, graph: per call of many\n");
-  fmt::print("{:<28} {:<23} {:>16} {:>16} {:>16} {:>8} {:>6}\n", "set", "operation", "one", "queued", "graph",
+  fmt::print("{:<28} {:<29} {:>16} {:>16} {:>16} {:>8} {:>6}\n", "set", "operation", "one", "queued", "graph",
              "MB", "copy %");
   for (const Row& row : rows) {
     const auto cell = [](const Times& t) { return fmt::format("{:.1f} ({:.1f})", t.median, t.minimum); };
     const double share = static_cast<double>(row.bytes) / (1e-6 * row.measured.graph.median) / bandwidth;
-    fmt::print("{:<28} {:<23} {:>16} {:>16} {:>16} {:>8.1f} {:>6.0f}\n", row.set, row.operation,
+    fmt::print("{:<28} {:<29} {:>16} {:>16} {:>16} {:>8.1f} {:>6.0f}\n", row.set, row.operation,
                cell(row.measured.one), cell(row.measured.queued), cell(row.measured.graph),
                1e-6 * static_cast<double>(row.bytes), 100 * share);
   }

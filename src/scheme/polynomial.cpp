@@ -148,13 +148,18 @@ int products_in(const Circuit& circuit) {
 
 }  // namespace
 
+int polynomial_depth(std::span<const double> coefficients) {
+  return polynomial_depth(degree_of(coefficients));
+}
+
 int polynomial_depth(int degree) { return degree <= 0 ? 0 : ceil_log2(degree + 1); }
 
 Circuit polynomial(const Parameters& parameters, const ValueType& operand,
                    std::span<const double> coefficients, PolynomialBasis basis,
                    std::span<const ValueType> keys, int group) {
   const int degree = degree_of(coefficients);
-  if (degree < 1) refuse(fmt::format("it has degree {}, expected at least 1", std::max(degree, 0)));
+  if (degree < 1 || degree > kMaxPolynomialDegree)
+    refuse(fmt::format("it has degree {}, expected 1 to {}", std::max(degree, 0), kMaxPolynomialDegree));
   for (const double c : coefficients) {
     if (!std::isfinite(c)) refuse(fmt::format("a coefficient is {}, expected a finite number", c));
   }

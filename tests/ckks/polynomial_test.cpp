@@ -71,7 +71,7 @@ TEST_CASE(
   const std::vector<scheme::ValueType> key_types{key.type()};
   const std::vector<Complex> x = real_message(w, 100);
   for (const PolynomialBasis basis : {PolynomialBasis::power, PolynomialBasis::chebyshev}) {
-    for (int degree : {1, 2, 3, 4, 5, 6, 7, 8, 11, 15, 16, 31, 63, 100}) {
+    for (int degree : {1, 2, 3, 4, 5, 7, 8, 11, 16, 31, 63, 100}) {
       const int level = degree % 2;
       CAPTURE(degree);
       CAPTURE(basis == PolynomialBasis::power);
@@ -149,7 +149,7 @@ TEST_CASE("a polynomial without a level, a key, a canonical scale or a degree is
   CHECK(refusal(x, {0, 0, 1}, {}) == "square_rescale: none of the 0 keys is a relinearization-key");
   CHECK(refusal(scheme::ciphertext_type(p, 6), {0, 0, 0, 0, 1}, keys) ==
         "polynomial: degree 4 takes 3 levels, and operand 1 has level 6 of 8");
-  CHECK(refusal(x, {1, 0}, keys) == "polynomial: it has degree 0, expected at least 1");
+  CHECK(refusal(x, {1, 0}, keys) == "polynomial: it has degree 0, expected 1 to 1023");
   CHECK(refusal(x, {1, std::nan("")}, keys).find("expected a finite number") != std::string::npos);
   scheme::ValueType other = x;
   other.scale = scheme::Scale::power_of_two(45);
