@@ -70,8 +70,10 @@ World::World(std::uint64_t seed, bool keep_log) : seed_(seed), keep_log_(keep_lo
   options.one_allocation_per_block = seed % 4 == 3;  // and nothing else may change by it
   machine_ = memory::make_stepped_driver(options);
   driver_ = std::make_shared<test::FaultyDriver>(machine_);
-  // Where sizes differ, addresses count, and nobody outside can tell when a staging block goes.
-  if (!uniform_ || random.chance(2)) copies_.peers = {{Location::cuda(0), Location::cuda(1)}};
+  // Where blocks are apart nobody outside can tell where a copy is staged.
+  if (options.one_allocation_per_block || random.chance(2)) {
+    copies_.peers = {{Location::cuda(0), Location::cuda(1)}};
+  }
   if (random.chance(3)) copies_.source_order = residency::SourceOrder::fastest;
   driver_->tell_of_allocations([this](const memory::Extent& made) {
     if (made.at == Location::pinned_host()) pinned_region_ = made.data;
@@ -191,13 +193,11 @@ void World::run(const Operation& operation) {
   outs_.clear();
   used_outs_ = 0;
   finish_tickets();
-  // Each action of a plan reaps, so what was pending at its start may slide for a later one, and the copy of a backing
-  // may be gone.
+  // Each action of a plan reaps, so what was pending at its start may slide for a later one, and what was there only
+  // for an arrival may be gone.
   several_ = operation.kind == Kind::execute || operation.kind == Kind::open_scope ||
              operation.kind == Kind::close_scope || operation.kind == Kind::run_scope;
-  const bool staged = std::any_of(rules_->arrivals().begin(), rules_->arrivals().end(),
-                                  [](const auto& arrival) { return arrival.second.staging != 0; });
-  addresses_unknown_ = several_ && (staged || expands_from_copies() || !tickets_.empty());
+  addresses_unknown_ = several_ && (!rules_->arrivals().empty() || !tickets_.empty());
   arm(random);
   say(name(kind_));
   dispatch(operation.kind, random);

@@ -222,7 +222,6 @@ class World {
   void count_expansion(const Action& action, const Expectation& expected, bool done);
   void failures_of_expansion(const ExpandState& state, const Expectation& expected,
                              std::set<std::string>& failures) const;
-  bool expands_from_copies() const;
   void check_expansions(const residency::ValueSnapshot& seen) const;
 
   // world_tokens.cpp

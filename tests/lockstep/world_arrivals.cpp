@@ -17,10 +17,9 @@ void World::note_arrival(const Expectation& expected, Bytes actual) {
   if (!queued && copied == 0 && !expected.asynchronous) return;
   used_records_ += expected.staging != 0 ? 2 : 1;
   expect(used_records_ <= records_.size(), "a copy between devices or from one ended without an event");
-  if (expected.asynchronous && expected.temporary != 0) {  // as with staging
-    open_charges_.insert(*expected.destination);
-    addresses_unknown_ = addresses_unknown_ || several_;
-  }
+  if (expected.asynchronous && expected.temporary != 0) open_charges_.insert(*expected.destination);
+  // It may end before the plan's next action, and then its ends may slide.
+  if (expected.asynchronous) addresses_unknown_ = addresses_unknown_ || several_;
   note_staging(expected, copied);
   if (expected.asynchronous) arrivals_.emplace(rules_->last_arrival(), records_[used_records_ - 1]);
 }
@@ -35,7 +34,6 @@ void World::note_staging(const Expectation& expected, Bytes actual) {
   const std::byte* block = outs_[used_outs_++];
   if (!through || !expected.asynchronous) return;
   open_charges_.insert(pinned);
-  addresses_unknown_ = addresses_unknown_ || several_;
   if (!rules_->budget(pinned)) return;
   const std::uint64_t key = rules_->last_arrival();
   const Bytes offset = static_cast<Bytes>(block - pinned_region_);

@@ -1,5 +1,4 @@
 // Values that are expanded from others (R66).
-#include <algorithm>
 #include <iterator>
 
 #include <fmt/format.h>
@@ -112,13 +111,6 @@ void World::failures_of_expansion(const ExpandState& state, const Expectation& e
   } else if (state.next != ExpandState::Next::good) {
     failures.insert(kSourceFailed);
   }
-}
-
-// Whether something arrives that is expanded from a copy of its backing.
-bool World::expands_from_copies() const {
-  const auto& arrivals = rules_->arrivals();
-  return std::any_of(arrivals.begin(), arrivals.end(),
-                     [](const auto& arrival) { return arrival.second.kept != 0; });
 }
 
 void World::check_expansions(const residency::ValueSnapshot& seen) const {
