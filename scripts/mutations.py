@@ -171,7 +171,4 @@ MUTATIONS = [
              "if (record.backing) std::erase(values_[record.backing->serial].dependents, value);", "", tests="R66*"),
     Mutation(66, "a needed backing may be discarded", TRANSITIONS,
              "if (auto refusal = needed_backing(action.value)) return *refusal;", "", tests="R66*"),
-    Mutation(66, "a copy for some values lacks their backings", STATE,
-             "if (record.backing) copy.values_[record.backing->serial] = values_[record.backing->serial];", "",
-             tests="R66*"),
 ]
