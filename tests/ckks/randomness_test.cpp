@@ -36,31 +36,6 @@ TEST_CASE("document seeds are a function of every part of the label; the system'
   CHECK(system.seed(labels[0]).bytes != system.seed(labels[0]).bytes);
 }
 
-TEST_CASE("uniform residues are the 128-bit words of ChaCha20 modulo the prime") {
-  // Key stream of ChaCha20 with a zero key, nonce and counter (draft-strombergson-chacha-test-vectors, TC1).
-  const ckks::Seed zero;
-  const scheme::Modulus q = small_parameters().q()[0];
-  std::vector<std::uint64_t> out(4);
-  ckks::sample_uniform(zero, 0, 0, q, out);
-  const unsigned __int128 first =
-      (static_cast<unsigned __int128>(0x28bd8653e56a5d40U) << 64) | 0x903df1a0ade0b876U;
-  CHECK(out[0] == static_cast<std::uint64_t>(first % q.value));
-}
-
-TEST_CASE("digits and primes have streams of their own") {
-  const scheme::Modulus q = small_parameters().q()[0];
-  std::set<std::uint64_t> firsts;
-  for (std::uint32_t digit = 0; digit < 4; ++digit) {
-    for (std::uint32_t prime = 0; prime < 4; ++prime) {
-      std::vector<std::uint64_t> out(1);
-      ckks::sample_uniform(seed_of("u"), digit, prime, q, out);
-      firsts.insert(out[0]);
-      CHECK(out[0] < q.value);
-    }
-  }
-  CHECK(firsts.size() == 16);
-}
-
 TEST_CASE("secrets are ternary and even, errors have the deviation of the binomial") {
   std::vector<std::int64_t> small(1 << 16);
   ckks::sample_ternary(seed_of("s"), small);

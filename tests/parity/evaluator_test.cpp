@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include <fheres/ckks/evaluator.hpp>
+#include <fheres/ckks/expansion.hpp>
 #include <fheres/memory/cuda.hpp>
 #include <fheres/ring/cuda.hpp>
 #include <fheres/scheme/presets.hpp>
@@ -47,6 +48,12 @@ class Twin {
         host_words[static_cast<std::size_t>(limb) * per_limb + i] = random() % q;
       }
     }
+    upload();
+    return *this;
+  }
+  /// Random words, for values that are copied or are seeds.
+  Twin& filled(std::mt19937_64& random) {
+    for (std::uint64_t& word : host_words) word = random();
     upload();
     return *this;
   }
@@ -184,5 +191,34 @@ TEST_CASE("parity: larger rings, at the first, a middle and the last level") {
     World w(*literal);
     for (int level : {0, w.parameters.max_level() / 2, w.parameters.max_level()})
       check_level(w, random, level);
+  }
+}
+
+TEST_CASE(
+    "parity: seeded keys and ciphertexts expand to the same bytes, at their own level and at deeper ones") {
+  const std::uint64_t seed = test_seed(std::random_device{}());
+  INFO("FHERES_TEST_SEED=" << seed);
+  std::mt19937_64 random(seed);
+  World w(*scheme::find_preset("slots8192-scale40-levels7"));
+  const scheme::Parameters& p = w.parameters;
+  for (int from = 0; from <= p.max_level(); ++from) {
+    Twin key(p, scheme::seeded_form(scheme::rotation_key_type(p, 3, from)), w.driver, w.stream);
+    Twin ciphertext(p, scheme::seeded_form(scheme::ciphertext_type(p, from)), w.driver, w.stream);
+    key.filled(random);
+    ciphertext.filled(random);
+    for (int level = from; level <= p.max_level(); ++level) {
+      INFO("from level " << from << " to level " << level);
+      Twin full(p, scheme::rotation_key_type(p, 3, level), w.driver, w.stream);
+      ckks::expand(w.host, ckks::KeyView(p, key.type, key.host_bytes()), {p, full.type, full.host_bytes()},
+                   {});
+      ckks::expand(w.device, ckks::KeyView(p, key.type, key.device), {p, full.type, full.device}, w.stream);
+      CHECK(full.same());
+    }
+    Twin full(p, scheme::ciphertext_type(p, from), w.driver, w.stream);
+    ckks::expand(w.host, ckks::CiphertextView(p, ciphertext.type, ciphertext.host_bytes()),
+                 {p, full.type, full.host_bytes()}, {});
+    ckks::expand(w.device, ckks::CiphertextView(p, ciphertext.type, ciphertext.device),
+                 {p, full.type, full.device}, w.stream);
+    CHECK(full.same());
   }
 }

@@ -108,13 +108,13 @@ TEST_CASE("parity: seeds expand to the same residues, whole and in parts") {
       const auto* at_host = reinterpret_cast<const std::byte*>(seed.host()) + offset;
       const auto* at_device = reinterpret_cast<const std::byte*>(seed.device()) + offset;
       TwinPoly whole(rig, 0, rig.k() + rig.q_limbs(), 3, 1), part(rig, rig.k(), 1, 1, 2);
-      rig.cpu->expand(at_host, whole.host, {});
-      rig.cuda->expand(at_device, whole.device, rig.stream);
+      rig.cpu->expand(at_host, 0, whole.host, {});
+      rig.cuda->expand(at_device, 0, whole.device, rig.stream);
       CHECK(whole.same());
-      rig.cpu->expand(at_host, part.host, {});
-      rig.cuda->expand(at_device, part.device, rig.stream);
+      rig.cpu->expand(at_host, 2, part.host, {});
+      rig.cuda->expand(at_device, 2, part.device, rig.stream);
       CHECK(part.same());
-      CHECK(std::equal(part.host.at(0, 0), part.host.at(0, 0) + rig.n(), whole.host.at(rig.k(), 0)));
+      CHECK(std::equal(part.host.at(0, 0), part.host.at(0, 0) + rig.n(), whole.host.at(rig.k(), 2)));
     }
     CHECK(seed.same());
   });

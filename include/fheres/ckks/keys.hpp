@@ -27,6 +27,7 @@ class SecretKey {
  private:
   friend class KeyGenerator;
   friend class Decryptor;
+  friend class SecretEncryptor;
   struct State;
   explicit SecretKey(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;

@@ -31,7 +31,7 @@ class CpuBackend final : public Backend {
   void tensor(ConstView a, ConstView b, View out, const memory::Stream& stream) const override;
   void tensor_add(ConstView a, ConstView b, View out, const memory::Stream& stream) const override;
   void lift(const std::int64_t* coefficients, View out, const memory::Stream& stream) const override;
-  void expand(const std::byte* seed, View out, const memory::Stream& stream) const override;
+  void expand(const std::byte* seed, int first, View out, const memory::Stream& stream) const override;
   void decompose(const Source& source, Digits out, const memory::Stream& stream) const override;
   void mod_up(ConstDigits digits, View out, const memory::Stream& stream) const override;
   void key_product(ConstView extended, const Source& source, const std::uint64_t* key, int key_digits,

@@ -32,9 +32,9 @@ void expand_one(const std::uint32_t (&key)[8], int digit, int prime_index, const
 
 }  // namespace
 
-void CpuBackend::expand(const std::byte* seed, View out, const memory::Stream& stream) const {
-  shapes::expand(basis(), seed, out);
-  run(stream, [this, seed, out] {
+void CpuBackend::expand(const std::byte* seed, int first, View out, const memory::Stream& stream) const {
+  shapes::expand(basis(), seed, first, out);
+  run(stream, [this, seed, first, out] {
     std::uint32_t key[8];
     for (int i = 0; i < 8; ++i) key[i] = seed_word(seed, i);
     const auto polynomials = static_cast<std::size_t>(out.polynomials);
@@ -42,7 +42,7 @@ void CpuBackend::expand(const std::byte* seed, View out, const memory::Stream& s
       const int limb = static_cast<int>(index / polynomials);
       const int polynomial = static_cast<int>(index % polynomials);
       const int prime = out.first_prime + limb;
-      expand_one(key, polynomial, prime, basis().prime(prime), out.at(limb, polynomial), basis().n());
+      expand_one(key, first + polynomial, prime, basis().prime(prime), out.at(limb, polynomial), basis().n());
     });
   });
 }

@@ -40,7 +40,7 @@ class CudaBackend final : public Backend {
   void tensor(ConstView a, ConstView b, View out, const Stream& stream) const override;
   void tensor_add(ConstView a, ConstView b, View out, const Stream& stream) const override;
   void lift(const std::int64_t* coefficients, View out, const Stream& stream) const override;
-  void expand(const std::byte* seed, View out, const Stream& stream) const override;
+  void expand(const std::byte* seed, int first, View out, const Stream& stream) const override;
   void decompose(const Source& source, Digits out, const Stream& stream) const override;
   void mod_up(ConstDigits digits, View out, const Stream& stream) const override;
   void key_product(ConstView extended, const Source& source, const std::uint64_t* key, int key_digits,
@@ -159,9 +159,9 @@ void CudaBackend::lift(const std::int64_t* coefficients, View out, const Stream&
   cuda::lift(tables(), coefficients, out, Queue(*this, stream));
 }
 
-void CudaBackend::expand(const std::byte* seed, View out, const Stream& stream) const {
-  shapes::expand(basis(), seed, out);
-  cuda::expand(tables(), seed, out, Queue(*this, stream));
+void CudaBackend::expand(const std::byte* seed, int first, View out, const Stream& stream) const {
+  shapes::expand(basis(), seed, first, out);
+  cuda::expand(tables(), seed, first, out, Queue(*this, stream));
 }
 
 void CudaBackend::decompose(const Source& source, Digits out, const Stream& stream) const {

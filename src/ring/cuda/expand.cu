@@ -9,12 +9,12 @@ namespace {
 constexpr int kThreads = 128;
 constexpr int kBlockWords = 4;  // 128-bit words, that is residues, in a block of the stream
 
-/// out(limb, j)[t] = 128-bit word t of ChaCha20(seed, nonce 0, j, first_prime + limb) mod prime, canonical. A thread
+/// out(limb, p)[t] = 128-bit word t of ChaCha20(seed, nonce 0, first + p, first_prime + limb) mod prime, canonical. A thread
 /// has one block of the stream in registers: four neighbouring residues, in two 16-byte stores. Block row y is limb
 /// y / polynomials, polynomial y % polynomials. Reads nothing but the seed.
 __global__ void __launch_bounds__(kThreads)
-    expand_kernel(const Tables tables, const std::byte* seed, const int first_prime, const int polynomials,
-                  const Array out) {
+    expand_kernel(const Tables tables, const std::byte* seed, const int first, const int first_prime,
+                  const int polynomials, const Array out) {
   const int limb = static_cast<int>(blockIdx.y) / polynomials;
   const int polynomial = static_cast<int>(blockIdx.y) - limb * polynomials;
   const unsigned counter = blockIdx.x * kThreads + threadIdx.x;
@@ -22,7 +22,7 @@ __global__ void __launch_bounds__(kThreads)
   std::uint32_t key[8];
 #pragma unroll
   for (int i = 0; i < 8; ++i) key[i] = seed_word(seed, i);
-  const std::uint32_t nonce[3] = {0, static_cast<std::uint32_t>(polynomial),
+  const std::uint32_t nonce[3] = {0, static_cast<std::uint32_t>(first + polynomial),
                                   static_cast<std::uint32_t>(first_prime + limb)};
   std::uint32_t x[16];
   ChaCha20<std::uint32_t>::start(key, counter, nonce).block(x);
@@ -38,11 +38,11 @@ __global__ void __launch_bounds__(kThreads)
 
 }  // namespace
 
-void expand(const Tables& tables, const std::byte* seed, View out, cudaStream_t stream) {
+void expand(const Tables& tables, const std::byte* seed, int first, View out, cudaStream_t stream) {
   // At least 2^10 coefficients: whole groups of threads.
   const int groups = (1 << tables.log_n) / (kBlockWords * kThreads);
   launch("expand", expand_kernel, grid_of(groups, out.limbs * out.polynomials), kThreads, stream, tables,
-         seed, out.first_prime, out.polynomials, array(out));
+         seed, first, out.first_prime, out.polynomials, array(out));
 }
 
 }  // namespace fheres::ring::cuda
