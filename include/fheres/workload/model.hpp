@@ -35,12 +35,15 @@ struct World {
   std::optional<scheme::Parameters> parameters;  // absent only when every value is opaque bytes
   std::vector<LocationEntry> locations;          // in location order
   PolicyEntry policy;
-  std::vector<Value> values;  // declared ones in the document's order, then outputs by stage
+  /// Declared ones in the document's order, then the seeded halves of keys in that order, then outputs by stage.
+  std::vector<Value> values;
 
   std::map<Location, Bytes> budgets() const;
   /// Sets a location's budget, adding the location where the document does not name it.
   void set_budget(Location at, Bytes budget);
   std::optional<ValueIndex> find(std::string_view name) const;
+  /// The order in which declared values are placed: what another is expanded from comes before it.
+  std::vector<ValueIndex> placement_order() const;
 };
 
 struct Checks {
