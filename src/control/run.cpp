@@ -60,9 +60,9 @@ std::optional<Refusal> Run::take(const Step& step) {
   if (const Refusal* refusal = std::get_if<Refusal>(&begun)) return *refusal;
   const Transition& transition = std::get<Transition>(begun);
   if (transition.charge != 0) mark(*transition.destination);
-  if (transition.temporary != 0) mark(*transition.source);
+  if (transition.temporary != 0) mark(transition.temporary_at());
   if (transition.staging != 0) mark(Location::pinned_host());
-  state_.commit(transition, transition.bytes);
+  state_.commit(transition, transition.block_bytes);
   if (step.kind == Step::Kind::evict) mark(step.at);
   way_.steps.push_back(step);
   return std::nullopt;

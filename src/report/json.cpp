@@ -41,6 +41,8 @@ const char* work_name(residency::Transition::Work work) {
       return "copy";
     case Work::load:
       return "load";
+    case Work::expand:
+      return "expand";
     case Work::remove:
       return "remove";
   }

@@ -59,12 +59,12 @@ void Core::order_after_arrival(const memory::Stream& stream, HandleId value, Loc
 }
 
 void Core::settle_for(const Action& action) {
-  std::vector<Location> in_the_way;
+  std::vector<ValuePlace> in_the_way;
   {
     const std::lock_guard lock(mutex);
     in_the_way = state.arrivals_in_the_way(action);
   }
-  for (const Location at : in_the_way) await(value_of(action), at);
+  for (const ValuePlace& end : in_the_way) await(end.value, end.at);
 }
 
 }  // namespace fheres::residency

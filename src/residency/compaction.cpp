@@ -21,6 +21,10 @@ Layout Core::layout(std::optional<std::span<const HandleId>> only) const {
         now.add(value, placed.at,
                 {regions[placed.at.index()]->offset_of(placed.block), placed.block.bytes()});
   };
+  for (const Arriving& a : arrivals)
+    if (a.temporary && follow(a.at))
+      now.keep_for_arrival(a.value, a.at,
+                           {regions[a.at.index()]->offset_of(a.temporary), a.temporary.bytes()});
   if (only) {
     std::vector<bool> seen(stored.size());
     for (const HandleId value : *only) {

@@ -60,11 +60,13 @@ TransitionLock::TransitionLock(Core& core) : core_(core) {
   for (;;) {
     core.check_open();
     if (!core.busy) break;
+    if (core.holder == std::this_thread::get_id()) throw ReentrancyError();
     ++core.waiting;
     core.lock_is_free.wait(lock);
     --core.waiting;
   }
   core.busy = true;
+  core.holder = std::this_thread::get_id();
 }
 
 TransitionLock::~TransitionLock() {
@@ -93,7 +95,8 @@ Core::~Core() {
   // Only pending tokens can be left: every other token keeps this object alive.
   reap();
   for (Arriving& a : arrivals)
-    if (a.staging) keep_forever(std::move(a.staging));
+    for (memory::Block* block : {&a.staging, &a.temporary})
+      if (*block) keep_forever(std::move(*block));
   for (std::size_t serial = 0; serial < stored.size(); ++serial)
     for (const Materialization& m : state.records()[serial].materializations)
       if (m.protection.any())
@@ -128,16 +131,17 @@ void Core::reap() {
   });
 }
 
-State Core::observed_state() {
+std::pair<State, Layout> Core::observed() {
   State copy = state;
+  Layout addresses = layout();
   for (const Pending& p : pending) {
     const auto done = [&](const memory::Event& e) { return complete(e); };
     if (p.forever || !std::all_of(p.events.begin(), p.events.end(), done)) continue;
     for (const HandleId value : p.values) copy.unprotect(value, p.at, State::Token::pending);
   }
   for (const Arriving& a : arrivals)
-    if (complete(a.ready)) copy.settle(a.value, a.at);
-  return copy;
+    if (complete(a.ready)) settle(copy, addresses, {a.value, a.at});
+  return {std::move(copy), std::move(addresses)};
 }
 
 void Core::compare_version(std::optional<std::uint64_t> expected) const {
@@ -202,8 +206,7 @@ Explanation Core::explain(const Plan& plan, std::optional<std::uint64_t> expecte
   check_open();
   compare_version(expected);
   const std::uint64_t version = state.version();
-  State copy = observed_state();
-  Layout addresses = layout();
+  auto [copy, addresses] = observed();
   lock.unlock();
   Explanation told = simulate(std::move(copy), std::move(addresses), plan).explanation;
   told.state_version = version;

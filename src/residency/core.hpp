@@ -10,6 +10,8 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include <fheres/memory/block.hpp>
@@ -30,6 +32,7 @@ struct Placed {
 struct Stored {
   std::vector<Placed> blocks;
   std::shared_ptr<const Source> source;
+  std::shared_ptr<const Expand> expand;
   memory::Block* find(Location at);
 };
 
@@ -47,6 +50,7 @@ struct Arriving {
   Location at;
   memory::Event ready;         // empty: it has been waited for
   memory::Block staging;       // of a staged copy between devices (R64)
+  memory::Block temporary;     // the copy of its backing that it is expanded from (R66)
   std::uint64_t sequence = 0;  // of its report
   std::int64_t stall_ns = 0;
   std::uint32_t device_waits = 0;
@@ -94,8 +98,9 @@ class Core : public std::enable_shared_from_this<Core> {
   std::mutex mutex;
   std::condition_variable lock_is_free;
   int waiting = 0;
-  bool busy = false;     // somebody has the transition lock
-  bool loading = false;  // a source runs (R18)
+  bool busy = false;         // somebody has the transition lock
+  std::thread::id holder{};  // who that is
+  bool loading = false;      // a source runs (R18)
   bool closed = false;
   State state;
   std::vector<Stored> stored;
@@ -120,8 +125,8 @@ class Core : public std::enable_shared_from_this<Core> {
   void compare_version(std::optional<std::uint64_t> expected) const;
   void note_peak(Location at);
   void record(TransitionReport report);
-  /// A copy of State as it would be after reaping, without reaping.
-  State observed_state();
+  /// State and addresses as they would be after reaping, without reaping.
+  std::pair<State, Layout> observed();
   /// Addresses as they are now: of all values, or of these alone.
   Layout layout(std::optional<std::span<const HandleId>> only = {}) const;
 
@@ -157,6 +162,7 @@ class Core : public std::enable_shared_from_this<Core> {
                  std::optional<HandleId> announced);
   HandleId adopt(memory::Block& block, Location at, const ValueSpec& spec, std::optional<ReservationId> from);
   HandleId register_source(const ValueSpec& spec, Source source, Location at);
+  HandleId register_backed(const ValueSpec& spec, HandleId backing, Expand expand);
 
   // Reservations (reservation.cpp).
   /// Needs the transition lock.
@@ -192,7 +198,8 @@ class Core : public std::enable_shared_from_this<Core> {
 };
 
 /// Holds the transition lock of a core. ReentrancyError while a source loads, also for a thread that waits
-/// already when the load starts; ClosedError once the manager is closed.
+/// already when the load starts, and for a thread that has it: an expansion (R66). ClosedError once the manager is
+/// closed.
 class TransitionLock {
  public:
   explicit TransitionLock(Core& core);

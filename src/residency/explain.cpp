@@ -154,8 +154,8 @@ class DryRun {
       told.reason = "not reached";
       return;
     }
-    for (const Location at : state_.arrivals_in_the_way(action)) {  // R23
-      state_.settle(value_of(action), at);
+    for (const ValuePlace& arrival : state_.arrivals_in_the_way(action)) {  // R23
+      settle(state_, layout_, arrival);
       told.settles = true;
     }
     const auto begun = state_.begin(action);
@@ -175,7 +175,7 @@ class DryRun {
     told.source = t.source;
     told.destination = t.destination;
     told.bytes = t.bytes;
-    if ((t.work == Work::copy || t.work == Work::load) && !place(told, t)) {
+    if (t.installs() && !place(told, t)) {
       state_.abort(t);
       told.executable = false;
       told.bytes = 0;
@@ -184,15 +184,18 @@ class DryRun {
            fmt::format("{}[{}] {}: {}", name(phase), index, action_text(state_, action), told.reason));
       return;
     }
-    if (t.work == Work::copy || t.work == Work::load) note_peak(*t.destination);
-    if (t.temporary != 0) note_peak(*t.source);
+    if (t.installs()) note_peak(*t.destination);
+    if (t.temporary != 0) note_peak(t.temporary_at());
     if (t.staging != 0) note_peak(Location::pinned_host());
     told.staged_bytes = t.staging;
+    told.temporary_bytes = t.temporary;
+    told.expanded_from = t.backing;
     // What the commit takes away was still there at the peak.
     if (std::holds_alternative<Discard>(action)) {
       capture_all(nullptr);
     } else {
-      if (t.source && (t.removes_source || t.temporary != 0)) capture(row(*t.source), &t);
+      if (t.removes_source) capture(row(*t.source), &t);
+      if (t.temporary != 0) capture(row(t.temporary_at()), &t);
       if (t.staging != 0) capture(row(Location::pinned_host()), &t);
     }
     if (std::holds_alternative<Discard>(action)) {
@@ -200,26 +203,29 @@ class DryRun {
     } else if (t.removes_source) {
       layout_.remove(value, *t.source);
     }
-    state_.commit(t, t.bytes);
+    state_.commit(t, t.block_bytes);
   }
 
-  // The blocks of an installing action, in the order of run time: what a load makes elsewhere is there until its
-  // copy is done.
+  // The blocks of an installing action, in the order of run time: what a load makes elsewhere, and the copy that is
+  // expanded from, are there until the value is.
   bool place(ActionExplanation& told, const Transition& t) {
     const HandleId value = value_of(t.action);
     std::optional<Layout::Piece> made;
+    const Location made_at = t.has_temporary() ? t.temporary_at() : *t.destination;
     if (t.temporary != 0) {
-      auto kept = layout_.keep(state_, *t.source, t.bytes, state_.record(value).spec->name);
+      auto kept = layout_.keep(state_, made_at, t.bytes, state_.record(t.backing.value_or(value)).spec->name);
       if (auto* refusal = std::get_if<Refusal>(&kept)) {
         refusal->value = value;
         told.refusal = std::move(*refusal);
         return false;
       }
       made = std::get<Layout::Kept>(kept).piece;
-      add_compacted(*t.source, std::get<Layout::Kept>(kept).compacted, told);
+      add_compacted(made_at, std::get<Layout::Kept>(kept).compacted, told);
     }
-    auto placed = layout_.place(state_, value, *t.destination, t.bytes);
-    if (made) layout_.give_back(*t.source, *made);
+    auto placed = layout_.place(state_, value, *t.destination, t.block_bytes);
+    const bool stays = t.asynchronous && std::holds_alternative<Bytes>(placed);
+    if (made && stays) layout_.keep_for_arrival(value, made_at, *made);
+    if (made && !stays) layout_.give_back(made_at, *made);
     if (auto* refusal = std::get_if<Refusal>(&placed)) {
       told.refusal = std::move(*refusal);
       return false;
@@ -272,13 +278,13 @@ class DryRun {
     r.told.holders = holders(state_, r.told.at);
     if (in_flight == nullptr) return;
     const HandleId value = value_of(in_flight->action);
-    const auto add = [&](Bytes charged) {
-      r.told.holders.push_back({value, state_.record(value).spec->name, charged, {}});
+    const HandleId sent = in_flight->backing.value_or(value);
+    const auto add = [&](HandleId whose, Bytes charged) {
+      r.told.holders.push_back({whose, state_.record(whose).spec->name, charged, {}});
     };
-    const bool installs = in_flight->work == Work::copy || in_flight->work == Work::load;
-    if (installs && in_flight->destination == r.told.at) add(in_flight->charge);
-    if (in_flight->temporary != 0 && in_flight->source == r.told.at) add(in_flight->temporary);
-    if (in_flight->staging != 0 && r.told.at == Location::pinned_host()) add(in_flight->staging);
+    if (in_flight->installs() && in_flight->destination == r.told.at) add(value, in_flight->charge);
+    if (in_flight->temporary != 0 && in_flight->temporary_at() == r.told.at) add(sent, in_flight->temporary);
+    if (in_flight->staging != 0 && r.told.at == Location::pinned_host()) add(sent, in_flight->staging);
     sort_holders(r.told.holders);
   }
 
@@ -364,9 +370,15 @@ std::vector<Holder> holders(const State& state, Location at) {
       found.push_back({state.handle(serial), records[serial].spec->name, records[serial].spec->storage_bytes,
                        m->protection});
   for (std::size_t serial = 0; serial < records.size(); ++serial)
-    for (const Materialization& m : records[serial].materializations)
-      if (at == Location::pinned_host() && m.arrival && m.arrival->staging != 0)
-        found.push_back({state.handle(serial), records[serial].spec->name, m.arrival->staging, {}});
+    for (const Materialization& m : records[serial].materializations) {
+      if (!m.arrival) continue;
+      const HandleId sent = m.arrival->backing.value_or(state.handle(serial));
+      const auto add = [&](Bytes charged) {
+        if (charged != 0) found.push_back({sent, state.record(sent).spec->name, charged, {}});
+      };
+      if (at == Location::pinned_host()) add(m.arrival->staging);
+      if (at == m.at) add(m.arrival->temporary);
+    }
   for (const ReservationRecord& r : state.reservations())
     if (r.spec.at == at && r.spec.bytes != 0) found.push_back({std::nullopt, r.spec.label, r.spec.bytes, {}});
   sort_holders(found);

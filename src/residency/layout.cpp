@@ -5,6 +5,17 @@
 
 namespace fheres::residency {
 
+namespace {
+
+// Whose copy a value is expanded from.
+std::string backing_name(const State& state, HandleId value) {
+  const std::optional<HandleId> backing = state.record(value).backing;
+  return backing && state.record(*backing).spec ? state.record(*backing).spec->name
+                                                : "a block that no value owns";
+}
+
+}  // namespace
+
 bool may_slide(const State& state, HandleId value, Location at) {
   const Materialization* there = state.record(value).at(at);
   return there != nullptr && !there->protection.any();
@@ -34,7 +45,9 @@ const memory::Arena* Layout::arena(Location at) const {
 
 // ---- What is there
 
-void Layout::follow(Location at, memory::Arena arena) { rooms_.push_back({at, std::move(arena), {}, {}}); }
+void Layout::follow(Location at, memory::Arena arena) {
+  rooms_.push_back({at, std::move(arena), {}, {}, {}});
+}
 
 void Layout::add(HandleId value, Location at, const Piece& piece) {
   Room* room = find(at);
@@ -90,6 +103,28 @@ void Layout::give_back(Location at, const Piece& piece) {
   room->arena.free(piece.offset, piece.bytes);
 }
 
+void Layout::keep_for_arrival(HandleId value, Location at, const Piece& piece) {
+  Room* room = find(at);
+  if (room == nullptr || piece.bytes == 0) return;
+  std::erase_if(room->kept, [&](const Named& named) { return named.piece == piece; });
+  room->arrivals.push_back({value.serial, piece});
+}
+
+void Layout::end_arrival(HandleId value, Location at) {
+  Room* room = find(at);
+  if (room == nullptr) return;
+  std::erase_if(room->arrivals, [&](const Owned& owned) {
+    if (owned.serial != value.serial) return false;
+    room->arena.free(owned.piece.offset, owned.piece.bytes);
+    return true;
+  });
+}
+
+void settle(State& state, Layout& layout, const ValuePlace& arrival) {
+  state.settle(arrival.value, arrival.at);
+  layout.end_arrival(arrival.value, arrival.at);
+}
+
 void Layout::adopt(HandleId value, Location at, const Piece& piece) {
   Room* room = find(at);
   if (room == nullptr || piece.bytes == 0) return;
@@ -140,6 +175,9 @@ Refusal Layout::refusal(const State& state, const Room& room, Bytes bytes,
     for (const Owned& owned : room.values)
       if (within(owned.piece))
         blocking.push_back({owned.piece.offset, state.records()[owned.serial].spec->name});
+    for (const Owned& owned : room.arrivals)
+      if (within(owned.piece))
+        blocking.push_back({owned.piece.offset, backing_name(state, state.handle(owned.serial))});
     for (const Named& named : room.kept)
       if (within(named.piece)) blocking.push_back({named.piece.offset, named.name});
     if (blocking.size() == before) blocking.push_back({span.offset, "a block that no value owns"});

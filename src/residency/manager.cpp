@@ -46,6 +46,10 @@ HandleId Manager::register_source(const ValueSpec& spec, Source source, Location
   return core_->register_source(spec, std::move(source), at);
 }
 
+HandleId Manager::register_backed(const ValueSpec& spec, HandleId backing, Expand expand) {
+  return core_->register_backed(spec, backing, std::move(expand));
+}
+
 ValueSpec Manager::spec(HandleId value) const {
   const std::lock_guard lock(core_->mutex);
   core_->check_open();

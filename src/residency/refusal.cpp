@@ -8,14 +8,14 @@
 namespace fheres::residency {
 namespace {
 
-std::string label(const Refusal& refusal, const State& state) {
-  const auto serial = refusal.value.serial;
-  if (refusal.value.manager == state.manager() && serial < state.records().size()) {
-    const std::string& name = state.records()[serial].spec->name;
+std::string label(HandleId value, const State& state) {
+  if (value.manager == state.manager() && value.serial < state.records().size()) {
+    const std::string& name = state.records()[value.serial].spec->name;
     if (!name.empty()) return fmt::format("'{}'", name);
   }
-  return fmt::format("value {}", serial);
+  return fmt::format("value {}", value.serial);
 }
+std::string label(const Refusal& refusal, const State& state) { return label(refusal.value, state); }
 
 std::string budget_text(const Refusal& r) {
   // Subtractions cannot wrap: admission keeps used + reserved within the budget.
@@ -62,6 +62,20 @@ std::string describe(const Refusal& r, const State& state) {
     case Rule::last_copy:
       return fmt::format("{} at {} is the last copy of a value that must be preserved", label(r, state),
                          r.at.name());
+    case Rule::last_backing:
+      return fmt::format(
+          "{} at {} is the last copy of what {} values are expanded from, {} the first of them",
+          label(r, state), r.at.name(), r.dependents, label(r.dependent, state));
+    case Rule::backing_gone:
+      return fmt::format("{} at {} is the last copy, and its backing {} is discarded", label(r, state),
+                         r.at.name(), label(*state.record(r.value).backing, state));
+    case Rule::needed_backing:
+      return fmt::format(
+          "{} cannot be discarded: {} values that are expanded from it have no copy, {} the "
+          "first of them",
+          label(r, state), r.dependents, label(r.dependent, state));
+    case Rule::no_backing:
+      return fmt::format("{} has no copy, so nothing can be expanded from it", label(r, state));
     case Rule::absent_location:
       return fmt::format("{} is not present on this machine", r.at.name());
     case Rule::closed_reservation:
@@ -70,6 +84,9 @@ std::string describe(const Refusal& r, const State& state) {
       return fmt::format("{} is not announced: it has its bytes already", label(r, state));
     case Rule::fragmented:
       return fragmented_text(r);
+    case Rule::host_expansion:
+      return fmt::format("{} cannot arrive asynchronously at {}: its expansion there runs on the host",
+                         label(r, state), r.at.name());
     case Rule::pageable_end:
       return r.at == Location::pageable_host()
                  ? fmt::format(
@@ -95,6 +112,8 @@ void raise(const Refusal& r, const State& state) {
       throw HandleError(HandleError::Reason::discarded, r.value, text);
     case Rule::unavailable:
     case Rule::pageable_end:
+    case Rule::host_expansion:
+    case Rule::no_backing:
       throw UnavailableError(text);
     case Rule::budget:
       throw BudgetError(r.at, r.budget, r.used, r.reserved, r.requested, text);
@@ -105,6 +124,9 @@ void raise(const Refusal& r, const State& state) {
       throw InUseError(r.counts, text);
     case Rule::exclusive_elsewhere:
     case Rule::last_copy:
+    case Rule::last_backing:
+    case Rule::backing_gone:
+    case Rule::needed_backing:
     case Rule::not_announced:
       throw OwnershipError(text);
     case Rule::absent_location:

@@ -75,8 +75,8 @@ void Scope::Body::wait_for_consumers() const {
       if (named) events.insert(events.end(), p.events.begin(), p.events.end());
     }
     for (const Action& action : plan.exit)  // R23
-      for (const Location at : core->state.arrivals_in_the_way(action))
-        if (const Arriving* a = core->arriving(value_of(action), at)) events.push_back(a->ready);
+      for (const ValuePlace& end : core->state.arrivals_in_the_way(action))
+        if (const Arriving* a = core->arriving(end.value, end.at)) events.push_back(a->ready);
   }
   for (const memory::Event& event : events) core->driver->synchronize(event);
   const std::lock_guard lock(core->mutex);

@@ -36,6 +36,16 @@ std::optional<Bytes> offset_of(const Core& core, std::size_t serial, Location at
   return std::nullopt;
 }
 
+std::optional<ExpansionSnapshot> expansion_of(Core& core, HandleId value, const Materialization& m) {
+  if (!m.arrival || !m.arrival->backing) return std::nullopt;
+  ExpansionSnapshot seen{m.arrival->from, m.arrival->temporary, {}};
+  const auto& region = core.regions[m.at.index()];
+  const Arriving* arriving = core.arriving(value, m.at);
+  if (arriving != nullptr && region && region->has_arena() && arriving->temporary.bytes() != 0)
+    seen.offset = region->offset_of(arriving->temporary);
+  return seen;
+}
+
 }  // namespace
 
 const LocationSnapshot* Snapshot::at(Location location) const {
@@ -61,11 +71,12 @@ Snapshot Core::snapshot() {
       value.handle = state.handle(serial);
       value.spec = record.spec;
       value.source = record.source;
+      value.backing = record.backing;
       value.discarded = record.discarded;
       for (const Materialization& m : record.materializations)
-        value.materializations.push_back({m.at, record.spec->logical_bytes, m.actual_bytes,
-                                          record.spec->storage_bytes, m.protection,
-                                          offset_of(*this, serial, m.at), m.arrival.has_value()});
+        value.materializations.push_back(
+            {m.at, record.spec->logical_bytes, m.actual_bytes, record.spec->storage_bytes, m.protection,
+             offset_of(*this, serial, m.at), m.arrival.has_value(), expansion_of(*this, value.handle, m)});
     }
     for (const Account& account : state.accounts()) seen.locations.push_back(look_at(*this, account));
     seen.reservations.assign(state.reservations().begin(), state.reservations().end());

@@ -189,9 +189,14 @@ State State::copy_for(std::span<const HandleId> values) const {
   State copy(manager_, {}, devices_, copies_);
   copy.version_ = version_;
   copy.values_.resize(values_.size());
-  for (const HandleId value : values)
-    if (value.manager == manager_ && value.serial < values_.size())
-      copy.values_[value.serial] = values_[value.serial];
+  for (const HandleId value : values) {
+    if (value.manager != manager_ || value.serial >= values_.size()) continue;
+    const ValueRecord& record = copy.values_[value.serial] = values_[value.serial];
+    // R66: whether and how one goes or comes depends on the other.
+    if (record.backing) copy.values_[record.backing->serial] = values_[record.backing->serial];
+    for (const HandleId dependent : record.dependents)
+      copy.values_[dependent.serial] = values_[dependent.serial];
+  }
   copy.accounts_ = accounts_;
   copy.reservations_ = reservations_;
   copy.next_reservation_ = next_reservation_;
@@ -269,7 +274,9 @@ std::vector<Account> State::recount() const {
   for (const ValueRecord& record : values_)
     for (const Materialization& m : record.materializations) {
       of(m.at).used += record.spec->storage_bytes;
-      if (m.arrival && m.arrival->staging != 0) of(Location::pinned_host()).reserved += m.arrival->staging;
+      if (!m.arrival) continue;
+      of(m.at).reserved += m.arrival->temporary;
+      if (m.arrival->staging != 0) of(Location::pinned_host()).reserved += m.arrival->staging;
     }
   for (const ReservationRecord& r : reservations_) of(r.spec.at).reserved += r.spec.bytes;
   for (const Charge& c : begun_) {

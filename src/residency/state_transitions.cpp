@@ -11,6 +11,12 @@ namespace {
 using Rule = Refusal::Rule;
 using Work = Transition::Work;
 
+Materialization* place(ValueRecord& record, Location at) {
+  for (Materialization& m : record.materializations)
+    if (m.at == at) return &m;
+  return nullptr;
+}
+
 bool removed_elsewhere(const Transition& t) { return t.work == Work::copy && t.removes_source; }
 
 }  // namespace
@@ -77,22 +83,28 @@ std::variant<Transition, Refusal> State::resolve_install(Transition t, std::opti
     return Refusal{
         .rule = Rule::exclusive_elsewhere, .value = value, .at = record.materializations.front().at};
 
+  const Materialization* backing = backing_for(record, to);
+  const bool expand = expands(t, from, source, backing);
   const auto* ensure = std::get_if<Ensure>(&t.action);
   t.asynchronous = ensure != nullptr && ensure->asynchronous;
-  if (t.asynchronous) {  // R21: a pageable end would block the host
-    const std::optional<Location> read = source != nullptr ? source->at : record.source;
-    for (const Location end : {read.value_or(to), to})
-      if (end == Location::pageable_host())
-        return Refusal{.rule = Rule::pageable_end, .value = value, .at = end};
-    if (source == nullptr)
-      return Refusal{.rule = Rule::pageable_end, .value = value, .at = read.value_or(to)};
-  }
+  if (t.asynchronous)
+    if (auto refusal = expand ? expansion_refusal(value, *backing, to) : arrival_refusal(value, source, to))
+      return *refusal;
 
   t.charge = record.spec->storage_bytes;
-  if (source != nullptr) {
+  Bytes sent = t.charge;
+  if (expand) {  // R66
+    t.work = Work::expand;
+    t.source = backing->at;
+    t.backing = record.backing;
+    t.bytes = backing->at == to ? 0 : backing->actual_bytes;
+    t.block_bytes = record.spec->logical_bytes;
+    sent = values_[record.backing->serial].spec->storage_bytes;
+    t.temporary = backing->at == to ? 0 : sent;
+  } else if (source != nullptr) {
     t.work = Work::copy;
     t.source = source->at;
-    t.bytes = source->actual_bytes;
+    t.bytes = t.block_bytes = source->actual_bytes;
     t.removes_source = moves;
     if (moves)
       if (auto refusal = protected_at(value, *source)) return *refusal;  // R35
@@ -101,28 +113,38 @@ std::variant<Transition, Refusal> State::resolve_install(Transition t, std::opti
   } else {
     t.work = Work::load;
     t.source = record.source;
-    t.bytes = record.spec->logical_bytes;
-    t.temporary = *record.source == to ? 0 : record.spec->storage_bytes;  // R16
+    t.bytes = t.block_bytes = record.spec->logical_bytes;
+    t.temporary = *record.source == to ? 0 : sent;  // R16
   }
   if (t.source->is_cuda() && to.is_cuda() && *t.source != to && !copies_.are_peers(*t.source, to))
-    t.staging = record.spec->storage_bytes;  // R64
-  if (auto refusal = admit(to, t.charge)) {
+    t.staging = sent;  // R64
+  if (auto refusal = admit(t)) {
     refusal->value = value;
     return *refusal;
   }
-  if (t.temporary != 0) {
-    if (auto refusal = admit(*t.source, t.temporary)) {
-      refusal->value = value;
-      return *refusal;
-    }
-  }
-  if (t.staging != 0) {
-    if (auto refusal = admit(Location::pinned_host(), t.staging)) {
-      refusal->value = value;
-      return *refusal;
-    }
-  }
   return t;
+}
+
+// R21: a pageable end would block the host.
+std::optional<Refusal> State::arrival_refusal(HandleId value, const Materialization* source,
+                                              Location to) const {
+  const std::optional<Location> read = source != nullptr ? source->at : values_[value.serial].source;
+  for (const Location end : {read.value_or(to), to})
+    if (end == Location::pageable_host())
+      return Refusal{.rule = Rule::pageable_end, .value = value, .at = end};
+  if (source == nullptr) return Refusal{.rule = Rule::pageable_end, .value = value, .at = read.value_or(to)};
+  return std::nullopt;
+}
+
+// Of all that the transition charges at once (R15, R16, R64, R66).
+std::optional<Refusal> State::admit(const Transition& t) const {
+  const bool together = t.has_temporary() && t.temporary_at() == *t.destination;
+  if (auto refusal = admit(*t.destination, together ? checked_add(t.charge, t.temporary) : t.charge))
+    return refusal;
+  if (t.temporary != 0 && !together)
+    if (auto refusal = admit(t.temporary_at(), t.temporary)) return refusal;
+  if (t.staging != 0) return admit(Location::pinned_host(), t.staging);
+  return std::nullopt;
 }
 
 std::variant<Transition, Refusal> State::resolve_drop(const Drop& action) const {
@@ -136,9 +158,9 @@ std::variant<Transition, Refusal> State::resolve_drop(const Drop& action) const 
     t.no_op_reason = "not there";
     return t;
   }
-  if (record.materializations.size() == 1 && record.spec->recoverability == Recoverability::must_preserve)
-    return Refusal{.rule = Rule::last_copy, .value = action.value, .at = action.at};  // R11
-  if (auto refusal = protected_at(action.value, *there)) return *refusal;             // R35
+  if (record.materializations.size() == 1)
+    if (auto refusal = last_copy_refusal(action.value, action.at)) return *refusal;  // R11, R66
+  if (auto refusal = protected_at(action.value, *there)) return *refusal;            // R35
   t.work = Work::remove;
   t.source = action.at;
   t.removes_source = true;
@@ -146,6 +168,7 @@ std::variant<Transition, Refusal> State::resolve_drop(const Drop& action) const 
 }
 
 std::variant<Transition, Refusal> State::resolve_discard(const Discard& action) const {
+  if (auto refusal = needed_backing(action.value)) return *refusal;               // R66
   for (const Materialization& m : values_[action.value.serial].materializations)  // R12, R35
     if (auto refusal = protected_at(action.value, m)) return *refusal;
   Transition t;
@@ -157,13 +180,13 @@ std::variant<Transition, Refusal> State::resolve_discard(const Discard& action) 
 std::variant<Transition, Refusal> State::begin(const Action& action) {
   auto resolved = resolve(action);
   const auto* t = std::get_if<Transition>(&resolved);
-  if (t == nullptr || (t->work != Work::copy && t->work != Work::load)) return resolved;
+  if (t == nullptr || !t->installs()) return resolved;
   // R15: the destination is charged before anything is copied, while the source still is.
   charge(*t->destination, t->charge, 0);
   begun_.push_back({*t->destination, t->charge, 0});
-  if (t->work == Work::load && *t->source != *t->destination) {  // R16
-    charge(*t->source, 0, t->temporary);
-    begun_.push_back({*t->source, 0, t->temporary});
+  if (t->has_temporary()) {  // R16, R66
+    charge(t->temporary_at(), 0, t->temporary);
+    begun_.push_back({t->temporary_at(), 0, t->temporary});
   }
   if (t->staging != 0) {  // R64
     charge(Location::pinned_host(), 0, t->staging);
@@ -180,18 +203,17 @@ void State::end_charges(const Transition& t, bool keep_destination) {
     FHERES_CHECK(begun != begun_.end());
     begun_.erase(begun);
   };
-  const bool installs = t.work == Work::copy || t.work == Work::load;
-  if (!installs) return;
+  if (!t.installs()) return;
+  const bool stays = t.asynchronous && keep_destination;  // until it has arrived
   take(*t.destination, t.charge, 0);
   if (!keep_destination) discharge(*t.destination, t.charge, 0);
-  if (t.work == Work::load && *t.source != *t.destination) {
-    take(*t.source, 0, t.temporary);
-    discharge(*t.source, 0, t.temporary);  // R16, on failure too
-    if (keep_destination) establish(*t.source);
+  if (t.has_temporary()) {
+    take(t.temporary_at(), 0, t.temporary);
+    if (!stays) discharge(t.temporary_at(), 0, t.temporary);  // R16, on failure too
+    if (keep_destination) establish(t.temporary_at());
   }
   if (t.staging != 0) {
     take(Location::pinned_host(), 0, t.staging);
-    const bool stays = t.asynchronous && keep_destination;  // until it has arrived
     if (!stays) discharge(Location::pinned_host(), 0, t.staging);
     if (keep_destination) establish(Location::pinned_host());
   }
@@ -217,16 +239,18 @@ void State::commit(const Transition& t, Bytes actual_bytes) {
     FHERES_CHECK(actual_bytes >= record.spec->logical_bytes && actual_bytes <= record.spec->storage_bytes);
     install(value, *t.destination, actual_bytes);
     if (t.asynchronous) {  // R21
-      for (Materialization& m : record.materializations) {
-        if (m.at == *t.destination) m.arrival = Arrival{*t.source, t.staging};
-        if (m.at == *t.destination || m.at == *t.source) ++m.protection.pending;
-      }
+      Materialization& there = *place(record, *t.destination);
+      there.arrival = Arrival{*t.source, t.staging, t.temporary, t.backing};
+      ++there.protection.pending;
+      ++place(values_[t.backing.value_or(value).serial], *t.source)->protection.pending;
     }
   }
   if (std::holds_alternative<Discard>(t.action)) {
     while (!record.materializations.empty()) remove(value, record.materializations.back().at);
     record.source.reset();
     record.discarded = true;
+    record.dependents.clear();
+    if (record.backing) std::erase(values_[record.backing->serial].dependents, value);
   } else if (t.work == Work::remove || removed_elsewhere(t)) {
     remove(value, *t.source);  // R15: only after install
   }
@@ -238,10 +262,11 @@ void State::abort(const Transition& t) {
   if (!provisional_.empty()) drop_empty_provisional();
 }
 
-std::vector<Location> State::arrivals_in_the_way(const Action& action) const {
-  std::vector<Location> found;
-  if (check(value_of(action))) return found;
-  const ValueRecord& record = values_[value_of(action).serial];
+std::vector<ValuePlace> State::arrivals_in_the_way(const Action& action) const {
+  std::vector<ValuePlace> found;
+  const HandleId value = value_of(action);
+  if (check(value)) return found;
+  const ValueRecord& record = values_[value.serial];
   std::optional<Location> gone;
   if (const auto* drop = std::get_if<Drop>(&action)) gone = drop->at;
   if (const auto* move = std::get_if<Move>(&action)) {
@@ -250,31 +275,36 @@ std::vector<Location> State::arrivals_in_the_way(const Action& action) const {
     gone = source->at;
   }
   if (std::holds_alternative<Ensure>(action)) return found;
-  for (const Materialization& m : record.materializations)
-    if (m.arrival && (!gone || m.at == *gone || m.arrival->from == *gone)) found.push_back(m.at);
+  for (const Materialization& m : record.materializations) {
+    const auto reads_it = [&] { return !m.arrival->backing && m.arrival->from == *gone; };
+    if (m.arrival && (!gone || m.at == *gone || reads_it())) found.push_back({value, m.at});
+  }
+  for (const HandleId dependent : record.dependents)  // R66
+    for (const Materialization& m : values_[dependent.serial].materializations)
+      if (m.arrival && m.arrival->backing && (!gone || m.arrival->from == *gone))
+        found.push_back({dependent, m.at});
   return found;
 }
 
 void State::settle(HandleId value, Location at) {
   FHERES_CHECK(!check_resident(value, at));
-  auto& places = values_[value.serial].materializations;
-  const auto arrived =
-      std::find_if(places.begin(), places.end(), [&](const Materialization& m) { return m.at == at; });
-  FHERES_CHECK(arrived->arrival.has_value());
-  const Location from = arrived->arrival->from;
-  if (arrived->arrival->staging != 0) discharge(Location::pinned_host(), 0, arrived->arrival->staging);
-  arrived->arrival.reset();
-  for (Materialization& m : places) {
-    if (m.at != at && m.at != from) continue;
-    FHERES_CHECK(m.protection.pending > 0);
-    --m.protection.pending;
+  Materialization& there = *place(values_[value.serial], at);
+  FHERES_CHECK(there.arrival.has_value());
+  const Arrival arrival = *there.arrival;
+  there.arrival.reset();
+  discharge(at, 0, arrival.temporary);
+  if (arrival.staging != 0) discharge(Location::pinned_host(), 0, arrival.staging);
+  for (Materialization* end :
+       {&there, place(values_[arrival.backing.value_or(value).serial], arrival.from)}) {
+    FHERES_CHECK(end != nullptr && end->protection.pending > 0);
+    --end->protection.pending;
   }
   ++version_;
 }
 
 std::variant<Transition, Refusal> State::apply(const Action& action) {
   auto begun = begin(action);
-  if (const auto* transition = std::get_if<Transition>(&begun)) commit(*transition, transition->bytes);
+  if (const auto* transition = std::get_if<Transition>(&begun)) commit(*transition, transition->block_bytes);
   return begun;
 }
 

@@ -30,9 +30,9 @@ class Runner {
     report.start_ns = now_ns();
     begin(action);
     report.device_before = core_.observe(device());
-    if (t_.work == Work::copy || t_.work == Work::load) {
+    if (t_.installs()) {
       try {
-        t_.work == Work::copy ? copy_from_replica() : load();
+        make_it();
       } catch (...) {
         undo();
         throw;
@@ -43,6 +43,12 @@ class Runner {
   }
 
  private:
+  void make_it() {
+    if (t_.work == Work::copy) return copy_from_replica();
+    if (t_.work == Work::load) return load();
+    expand();
+  }
+
   std::optional<Location> device() const { return copy_device(t_.source, t_.destination); }
 
   void begin(const Action& action) {
@@ -57,7 +63,7 @@ class Runner {
     if (const auto* refusal = std::get_if<Refusal>(&begun)) raise(*refusal, core_.state);
     t_ = std::get<Transition>(begun);
     if (t_.charge != 0) core_.note_peak(*t_.destination);
-    if (t_.temporary != 0) core_.note_peak(*t_.source);
+    if (t_.temporary != 0) core_.note_peak(t_.temporary_at());
     if (t_.staging != 0) core_.note_peak(Location::pinned_host());
   }
 
@@ -82,14 +88,43 @@ class Runner {
     memory::Block* source = stored().find(*t_.source);
     FHERES_CHECK(source != nullptr);
     made_ = make(*t_.destination, source->bytes());
-    const HandleId value = value_of(t_.action);
+    come_after_arrival_of(value_of(t_.action));
+    transfer(made_, *source);
+  }
+
+  // What is read may itself be arriving still.
+  void come_after_arrival_of(HandleId value) {
     if (device()) {
       core_.order_after_arrival(t_.staging != 0 ? core_.transfer_stream(*t_.source) : stream(), value,
                                 *t_.source);
     } else {
       core_.await(value, *t_.source);
     }
-    transfer(made_, *source);
+  }
+
+  // R66
+  void expand() {
+    memory::Block* const backing = core_.stored[t_.backing->serial].find(*t_.source);
+    FHERES_CHECK(backing != nullptr);
+    const Location to = *t_.destination;
+    if (t_.has_temporary()) temporary_ = make(to, backing->bytes());
+    made_ = make(to, t_.block_bytes);
+    come_after_arrival_of(*t_.backing);
+    const memory::Block& from = t_.has_temporary() ? temporary_ : *backing;
+    const auto fill = [&](const memory::Stream& work) {
+      const auto spec_of = [&](HandleId value) { return core_.state.record(value).spec; };
+      (*stored().expand)({to, from.data(), from.bytes(), spec_of(*t_.backing)},
+                         {to, made_.data(), made_.bytes(), spec_of(value_of(t_.action))}, work);
+    };
+    if (to.is_host()) {
+      if (t_.has_temporary()) transfer(temporary_, *backing);
+      fill({});
+      return;
+    }
+    if (t_.has_temporary()) send(temporary_, *backing);
+    in_flight_ = stream();
+    fill(in_flight_);
+    arrive();
   }
 
   void load() {
@@ -150,11 +185,17 @@ class Runner {
 
   void transfer(const memory::Block& destination, const memory::Block& source) {
     if (source.bytes() == 0 && !t_.asynchronous) return;
-    memory::Driver& driver = *core_.driver;
     if (!device()) {
-      driver.copy_host(destination.extent(), source.extent());
+      core_.driver->copy_host(destination.extent(), source.extent());
       return;
     }
+    send(destination, source);
+    arrive();
+  }
+
+  // Queues the copy.
+  void send(const memory::Block& destination, const memory::Block& source) {
+    memory::Driver& driver = *core_.driver;
     const memory::Block* from = &source;
     memory::Event staged;
     if (t_.staging !=
@@ -168,6 +209,11 @@ class Runner {
     in_flight_ = stream();
     if (staged) driver.wait(in_flight_, staged);
     if (source.bytes() != 0) driver.copy(in_flight_, destination.extent(), from->extent());
+  }
+
+  // All that makes the block is queued.
+  void arrive() {
+    memory::Driver& driver = *core_.driver;
     ready_ = driver.record(in_flight_);
     if (!t_.asynchronous) driver.synchronize(ready_);  // R19: complete before it is installed
     in_flight_ = staging_in_flight_ = {};
@@ -205,8 +251,8 @@ class Runner {
       if (t_.staging != 0) core_.note_peak(Location::pinned_host());
       core_.state.commit(t_, made_.bytes());
       if (t_.asynchronous)
-        core_.arrivals.push_back(
-            {value_of(t_.action), *t_.destination, ready_, std::move(staging_), core_.transitions});
+        core_.arrivals.push_back({value_of(t_.action), *t_.destination, ready_, std::move(staging_),
+                                  std::move(temporary_), core_.transitions});
       Stored& mine = stored();
       if (made_) mine.blocks.push_back({*t_.destination, std::move(made_)});
       const bool all = std::holds_alternative<Discard>(t_.action);
@@ -215,7 +261,10 @@ class Runner {
         if (goes) freed.push_back(std::move(p.block));
         return goes;
       });
-      if (all) mine.source.reset();
+      if (all) {
+        mine.source.reset();
+        mine.expand.reset();
+      }
     }
     freed.clear();
     temporary_ = {};
@@ -226,6 +275,8 @@ class Runner {
     report.source = t_.source;
     report.destination = t_.destination;
     report.bytes = t_.bytes;
+    report.expanded_from = t_.backing;
+    report.temporary_bytes = t_.temporary;
     report.compacted = compacted_;
     report.asynchronous = t_.asynchronous;
     report.device_after = core_.observe(device());

@@ -1,4 +1,4 @@
-// How values come in: allocate, adopt, register_source.
+// How values come in: allocate, adopt, register_source, register_backed.
 #include <algorithm>
 #include <stdexcept>
 
@@ -162,6 +162,16 @@ HandleId Core::register_source(const ValueSpec& spec, Source source, Location at
   const std::lock_guard lock(mutex);
   const HandleId value = state.register_source(spec, at);
   stored.emplace_back().source = std::move(shared);
+  return value;
+}
+
+HandleId Core::register_backed(const ValueSpec& spec, HandleId backing, Expand expand) {
+  if (!expand) throw std::invalid_argument(fmt::format("the expansion of '{}' is empty", spec.name));
+  auto shared = std::make_shared<const Expand>(std::move(expand));
+  const TransitionLock transition(*this);
+  const std::lock_guard lock(mutex);
+  const HandleId value = value_or_raise(state.register_backed(spec, backing), state);
+  stored.emplace_back().expand = std::move(shared);
   return value;
 }
 

@@ -15,8 +15,8 @@ void Recorder::catch_up(residency::State state, std::int64_t time_ns) {
 
 void Recorder::add(const residency::TransitionReport& transition) {
   if (transition.no_op()) return;
-  const residency::HandleId value = residency::value_of(transition.action);
-  for (const memory::Location at : state_.arrivals_in_the_way(transition.action)) state_.settle(value, at);
+  for (const residency::ValuePlace& arrival : state_.arrivals_in_the_way(transition.action))
+    state_.settle(arrival.value, arrival.at);
   auto begun = state_.begin(transition.action);
   const auto* ready = std::get_if<residency::Transition>(&begun);
   if (ready == nullptr) return;

@@ -229,8 +229,8 @@ class Session {
     for (const workload::Operand& operand : stage.release) {
       const residency::HandleId handle = handles_[operand.index];
       const residency::Discard discard{handle};
-      for (const Location at : manager_->planning_state().arrivals_in_the_way(discard))
-        manager_->settle(handle, at);
+      for (const residency::ValuePlace& arrival : manager_->planning_state().arrivals_in_the_way(discard))
+        manager_->settle(arrival.value, arrival.at);
       recorder_->add(manager_->discard(handle));
       metadata_.forget(handle);
       run.released.push_back(workload_.world.values[operand.index].name.text);

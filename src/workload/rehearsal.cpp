@@ -90,8 +90,8 @@ class Rehearser {
   bool release(const std::vector<Operand>& values) {
     for (const Operand& operand : values) {
       const residency::Discard discard{handles_[operand.index]};
-      for (const Location at : result_.state.arrivals_in_the_way(discard))
-        result_.state.settle(discard.value, at);
+      for (const residency::ValuePlace& arrival : result_.state.arrivals_in_the_way(discard))
+        residency::settle(result_.state, result_.layout, arrival);
       auto outcome = result_.state.apply(discard);
       if (const Refusal* refusal = std::get_if<Refusal>(&outcome)) {
         result_.place = operand.place;

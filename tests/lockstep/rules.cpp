@@ -10,9 +10,6 @@ Bytes rounded(Bytes bytes) { return (bytes + kGranule - 1) / kGranule * kGranule
 bool is_exclusive(const RuleValue& value) {
   return value.spec.replica_mode == residency::ReplicaMode::exclusive;
 }
-bool is_reconstructible(const RuleValue& value) {
-  return value.spec.recoverability == residency::Recoverability::reconstructible;
-}
 
 }  // namespace
 
@@ -46,7 +43,10 @@ Bytes Rules::used(Location at) const {
 Bytes Rules::reserved(Location at) const {
   Bytes sum = 0;
   for (const auto& [key, reservation] : reservations_) sum += reservation.at == at ? reservation.left : 0;
-  for (const auto& [key, arrival] : arrivals_) sum += at == Location::pinned_host() ? arrival.staging : 0;
+  for (const auto& [key, arrival] : arrivals_) {
+    sum += at == Location::pinned_host() ? arrival.staging : 0;
+    sum += at == arrival.at ? arrival.temporary : 0;
+  }
   return sum;
 }
 Bytes Rules::allocated(Location at) const {
@@ -56,8 +56,10 @@ Bytes Rules::allocated(Location at) const {
     if (copy != value.copies.end() && !copy->second.foreign) sum += rounded(copy->second.actual);
   }
   for (const auto& [key, block] : blocks_) sum += block.at == at ? rounded(block.bytes) : 0;
-  for (const auto& [key, arrival] : arrivals_)
+  for (const auto& [key, arrival] : arrivals_) {
     sum += at == Location::pinned_host() && arrival.staging != 0 ? rounded(arrival.staged) : 0;
+    sum += at == arrival.at ? rounded(arrival.kept) : 0;
+  }
   return sum;
 }
 bool Rules::admits(Location at, Bytes bytes) const {  // R24
@@ -126,7 +128,8 @@ Expectation Rules::judge(const Action& action) const {
     if (ensure->asynchronous) {  // R21
       const Location pageable = Location::pageable_host();
       const bool copies = expected.work == Expectation::Work::copy;
-      if (!copies || expected.source == pageable || ensure->at == pageable)
+      const bool expands = expected.work == Expectation::Work::expand && ensure->at.is_cuda();
+      if ((!copies && !expands) || expected.source == pageable || ensure->at == pageable)
         expected.refusals.insert(kUnavailable);
       expected.asynchronous = true;
     }
@@ -139,12 +142,13 @@ Expectation Rules::judge(const Action& action) const {
     const auto copy = value.copies.find(drop->at);
     if (copy == value.copies.end()) return expected;
     if (copy->second.is_protected()) expected.refusals.insert(kInUse);  // R35
-    if (value.copies.size() == 1 && !is_reconstructible(value)) expected.refusals.insert(kOwnership);
+    if (value.copies.size() == 1 && must_stay(handle.serial)) expected.refusals.insert(kOwnership);
     expected.work = Expectation::Work::remove;
     expected.removes = drop->at;
     return expected;
   }
   expected.work = Expectation::Work::remove;  // R12
+  if (is_needed(handle.serial)) expected.refusals.insert(kOwnership);
   for (const auto& [at, copy] : value.copies) {
     if (copy.is_protected()) expected.refusals.insert(kInUse);
   }
@@ -158,6 +162,7 @@ void Rules::judge_install(Expectation& expected, const RuleValue& value, Locatio
   expected.destination = at;
   const Bytes storage = value.spec.storage_bytes;
   if (!admits(at, storage)) expected.refusals.insert(kBudget);
+  if (judge_expansion(expected, value, at, from, is_move)) return;
   if (value.copies.empty()) {
     if (from || !value.source) {
       expected.refusals.insert(kUnavailable);
@@ -165,7 +170,7 @@ void Rules::judge_install(Expectation& expected, const RuleValue& value, Locatio
     }
     expected.work = Expectation::Work::load;
     expected.source = value.source;
-    expected.bytes = value.spec.logical_bytes;
+    expected.bytes = expected.block = value.spec.logical_bytes;
     expected.has_piece = has_piece(at, expected.bytes) && has_piece(*value.source, expected.bytes);
     if (*value.source != at && !admits(*value.source, storage)) expected.refusals.insert(kBudget);
     if (is_staged(value.source, at)) expected.staging = storage;
@@ -175,7 +180,7 @@ void Rules::judge_install(Expectation& expected, const RuleValue& value, Locatio
   expected.work = Expectation::Work::copy;
   expected.source = from ? from : source_of(value, at);
   if (value.copies.count(*expected.source) == 0) return;  // refused above
-  expected.bytes = value.copies.at(*expected.source).actual;
+  expected.bytes = expected.block = value.copies.at(*expected.source).actual;
   expected.has_piece = has_piece(at, expected.bytes);
   if (is_staged(expected.source, at)) {
     expected.staging = storage;
@@ -209,12 +214,13 @@ void Rules::attempt(const Action& action, const Expectation& expected) {
   const Bytes storage = values_[residency::value_of(action).serial].spec.storage_bytes;
   const auto exists = [&](Location at) { return budget(at) || peaks_.count(at) != 0; };
   if (!expected.destination) return;
-  if (exists(*expected.destination)) note(*expected.destination, storage, 0);
+  if (exists(*expected.destination)) note(*expected.destination, storage, expected.temporary);
   if (expected.work == Expectation::Work::load && expected.source != expected.destination &&
       exists(*expected.source)) {
     note(*expected.source, 0, storage);
   }
-  if (expected.staging != 0 && exists(Location::pinned_host())) note(Location::pinned_host(), 0, storage);
+  if (expected.staging != 0 && exists(Location::pinned_host()))
+    note(Location::pinned_host(), 0, expected.staging);
 }
 
 Bytes Rules::carry_out(const Action& action, const Expectation& expected, Bytes actual) {
@@ -229,7 +235,7 @@ Bytes Rules::carry_out(const Action& action, const Expectation& expected, Bytes 
   Bytes before = 0, after = 0;
   for (const auto& [at, bytes] : compacted_) before += bytes;
   if (expected.destination) {
-    note(*expected.destination, value.spec.storage_bytes, 0);
+    note(*expected.destination, value.spec.storage_bytes, expected.temporary);
     if (expected.work == Expectation::Work::load && expected.source != expected.destination) {
       note(*expected.source, 0, value.spec.storage_bytes);
     }
@@ -238,15 +244,31 @@ Bytes Rules::carry_out(const Action& action, const Expectation& expected, Bytes 
     const bool elsewhere =
         expected.work == Expectation::Work::load && expected.source != expected.destination;
     if (elsewhere) made = take(*expected.source, actual);
+    const bool beside = expected.work == Expectation::Work::expand && expected.source != expected.destination;
+    if (beside) made = take(*expected.destination, expected.bytes);
     RuleCopy copy;
     copy.actual = actual;
-    copy.offset = take(*expected.destination, actual);
+    copy.offset = beside ? take_beside(*expected.destination, made, expected.bytes, actual)
+                         : take(*expected.destination, actual);
     if (expected.asynchronous) {  // R21
-      RuleArrival arrival{serial, *expected.source, *expected.destination, expected.staging, actual, {}};
+      RuleArrival arrival;
+      arrival.serial = serial;
+      arrival.from = *expected.source;
+      arrival.at = *expected.destination;
+      arrival.staging = expected.staging;
+      arrival.staged = expected.bytes;
+      arrival.reads = expected.backing.value_or(serial);
+      arrival.temporary = expected.temporary;
+      if (beside) {
+        arrival.kept = expected.bytes;
+        arrival.kept_offset = made;
+      }
       copy.arriving = true;
       copy.pending.insert(next_arrival_);
-      value.copies.at(*expected.source).pending.insert(next_arrival_);
+      values_[arrival.reads].copies.at(*expected.source).pending.insert(next_arrival_);
       arrivals_.emplace(next_arrival_++, arrival);
+    } else if (beside) {
+      give_back(*expected.destination, made, expected.bytes);
     }
     value.copies.emplace(*expected.destination, std::move(copy));
     if (elsewhere) give_back(*expected.source, made, actual);

@@ -25,17 +25,20 @@ using residency::ValueSpec;
 /// What a rule says of one action in one state. Where `refusals` is not empty the action is refused with one of
 /// these codes; which one wins is left open where several rules are broken.
 struct Expectation {
-  enum class Work { nothing, copy, load, remove };
+  enum class Work { nothing, copy, load, expand, remove };
   std::set<std::string> refusals;
   Work work = Work::nothing;
   std::optional<Location> source;
   std::optional<Location> destination;
-  std::optional<Location> removes;  // after install, or instead of it
-  Bytes bytes = 0;                  // copied or loaded
-  bool has_piece = true;            // whether the addresses allow what the bytes allow (R27)
-  Bytes compacted = 0;              // slid for it, in a forecast
-  bool asynchronous = false;        // it leaves a copy arriving
-  Bytes staging = 0;                // charged at pinned-host meanwhile
+  std::optional<Location> removes;       // after install, or instead of it
+  Bytes bytes = 0;                       // copied or loaded; expand: of its backing
+  Bytes block = 0;                       // of what is installed
+  bool has_piece = true;                 // whether the addresses allow what the bytes allow (R27)
+  Bytes compacted = 0;                   // slid for it, in a forecast
+  bool asynchronous = false;             // it leaves a copy arriving
+  Bytes staging = 0;                     // charged at pinned-host meanwhile
+  std::optional<std::uint64_t> backing;  // expand: whose copy at the source is read
+  Bytes temporary = 0;                   // expand: charged at the destination meanwhile
 
   bool allowed() const { return refusals.empty(); }
 };
@@ -55,6 +58,7 @@ struct RuleValue {
   ValueSpec spec;
   std::map<Location, RuleCopy> copies;
   std::optional<Location> source;
+  std::optional<std::uint64_t> backing;
   bool discarded = false;
   bool announced = false;  // no bytes yet
 };
@@ -67,6 +71,10 @@ struct RuleArrival {
   Bytes staging = 0;  // charged at pinned-host
   Bytes staged = 0;   // of the block there
   std::optional<Bytes> offset;
+  std::uint64_t reads = 0;  // whose copy is read at `from`: its own, or its backing's
+  Bytes temporary = 0;      // charged at `at`
+  Bytes kept = 0;           // of the block there
+  std::optional<Bytes> kept_offset;
 };
 
 struct RuleReservation {
@@ -151,6 +159,7 @@ class Rules {
   /// Whether the production can be paid by this reservation.
   bool can_produce(const residency::Production& production, std::uint64_t reservation) const;
   void register_source(const ValueSpec& spec, Location source);
+  void register_backed(const ValueSpec& spec, std::uint64_t backing);
 
   // Tokens.
   void protect(std::uint64_t serial, Location at, bool as_hold, int by);
@@ -167,6 +176,7 @@ class Rules {
 
   // Addresses, after something of which the rules do not know how far it came.
   void readdress(std::uint64_t serial, Location at, std::optional<Bytes> offset);
+  void readdress_arrival(std::uint64_t serial, Location at, std::optional<Bytes> offset);
   /// Takes the location's arena from the addresses. False where two blocks overlap.
   bool rebuild_arena(Location at);
   void set_compacted(Location at, Bytes bytes) { compacted_[at] = bytes; }
@@ -191,6 +201,13 @@ class Rules {
                      bool is_move) const;
   std::optional<Location> source_of(const RuleValue& value, Location to) const;
   bool is_staged(std::optional<Location> from, Location to) const;
+  bool must_stay(std::uint64_t serial) const;
+  bool is_needed(std::uint64_t serial) const;
+  bool judge_expansion(Expectation& expected, const RuleValue& value, Location at,
+                       std::optional<Location> from, bool is_move) const;
+  bool has_pieces(Location at, Bytes first, Bytes second) const;
+  std::optional<Bytes> take_beside(Location at, const std::optional<Bytes>& first, Bytes first_bytes,
+                                   Bytes bytes);
   Expectation judge_move(const RuleValue& value, const residency::Move& move) const;
   void install_block(RuleValue& value, std::uint64_t block);
   void produce(const Plan& plan, std::uint64_t first_key, Forecast& into);

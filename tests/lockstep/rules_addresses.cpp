@@ -34,6 +34,10 @@ std::vector<Rules::Sliding> Rules::blocks_at(Location at) {
     if (block.at == at && block.offset && block.bytes != 0)
       found.push_back({*block.offset, rounded(block.bytes), false, &*block.offset});
   }
+  for (auto& [key, arrival] : arrivals_) {
+    if (arrival.at == at && arrival.kept_offset && arrival.kept != 0)
+      found.push_back({*arrival.kept_offset, rounded(arrival.kept), false, &*arrival.kept_offset});
+  }
   std::sort(found.begin(), found.end(),
             [](const Sliding& a, const Sliding& b) { return a.offset < b.offset; });
   return found;
@@ -55,6 +59,12 @@ bool Rules::rebuild_arena(Location at) {
 
 void Rules::readdress(std::uint64_t serial, Location at, std::optional<Bytes> offset) {
   values_[serial].copies.at(at).offset = offset;
+}
+
+void Rules::readdress_arrival(std::uint64_t serial, Location at, std::optional<Bytes> offset) {
+  for (auto& [key, arrival] : arrivals_) {
+    if (arrival.serial == serial && arrival.at == at) arrival.kept_offset = offset;
+  }
 }
 
 // R27, by trying every first and last block of a run that slides together: the run starts where the block below it

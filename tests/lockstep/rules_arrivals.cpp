@@ -36,8 +36,9 @@ std::vector<std::uint64_t> Rules::arrivals_in_the_way(const Action& action) cons
   }
   if (std::holds_alternative<residency::Ensure>(action)) return found;
   for (const auto& [key, arrival] : arrivals_) {
-    if (arrival.serial == handle.serial && (!gone || arrival.from == *gone || arrival.at == *gone))
-      found.push_back(key);
+    const bool ends_there = arrival.serial == handle.serial && (!gone || arrival.at == *gone);
+    const bool is_read = arrival.reads == handle.serial && (!gone || arrival.from == *gone);
+    if (ends_there || is_read) found.push_back(key);
   }
   return found;
 }
@@ -45,11 +46,12 @@ std::vector<std::uint64_t> Rules::arrivals_in_the_way(const Action& action) cons
 void Rules::settle(std::uint64_t key) {  // R23
   const RuleArrival arrival = arrivals_.at(key);
   arrivals_.erase(key);
+  values_[arrival.reads].copies.at(arrival.from).pending.erase(key);
   std::map<Location, RuleCopy>& copies = values_[arrival.serial].copies;
-  copies.at(arrival.from).pending.erase(key);
   copies.at(arrival.at).pending.erase(key);
   copies.at(arrival.at).arriving = false;
   if (arrival.staging != 0) give_back(Location::pinned_host(), arrival.offset, arrival.staged);
+  give_back(arrival.at, arrival.kept_offset, arrival.kept);
 }
 
 }  // namespace fheres::lockstep

@@ -19,7 +19,7 @@ void Rules::run_phase(const std::vector<Action>& actions, const std::string& pha
       into.refusals = expected.refusals;
       return;
     }
-    expected.compacted = carry_out(actions[i], expected, expected.bytes);
+    expected.compacted = carry_out(actions[i], expected, expected.block);
     into.actions.push_back(expected);
   }
 }

@@ -13,6 +13,7 @@ constexpr Weight kWeights[] = {
     {Kind::adopt, 8},
     {Kind::adopt_from_reservation, 3},
     {Kind::register_source, 6},
+    {Kind::register_backed, 8},
     {Kind::ensure, 16},
     {Kind::prefetch, 12},
     {Kind::settle, 3},

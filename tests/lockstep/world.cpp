@@ -10,6 +10,7 @@ const char* name(Kind kind) {
   static constexpr const char* kNames[kKinds] = {"adopt",
                                                  "adopt_from_reservation",
                                                  "register_source",
+                                                 "register_backed",
                                                  "ensure",
                                                  "prefetch",
                                                  "settle",
@@ -115,11 +116,12 @@ void World::arm(Random& random) {
   source_misbehaved_ = false;
   if (!faults_) return;
   load_values_badly(random);
-  if (!random.chance(2)) return;
-  static constexpr test::Call kCalls[] = {test::Call::allocate, test::Call::copy, test::Call::record,
-                                          test::Call::synchronize, test::Call::wait};
+  // Not both: a failed expansion that cannot be waited for keeps its storage for good (R20), and its copies.
+  if (!random.chance(2)) return expand_values_badly(random);
+  static constexpr test::Call kCalls[] = {test::Call::allocate,    test::Call::copy, test::Call::record,
+                                          test::Call::synchronize, test::Call::wait, test::Call::enqueue};
   fault_armed_ = true;
-  const std::uint64_t which = random.below(5);
+  const std::uint64_t which = random.below(std::size(kCalls));
   driver_->fail(kCalls[which], 1 + random.below(3));
 }
 
@@ -180,6 +182,7 @@ void World::run(const Operation& operation) {
   const bool hit = fault_hit();
   driver_->disarm();
   for (auto& [serial, source] : sources_) source->next = SourceState::Next::good;
+  for (auto& [serial, expansion] : expansions_) expansion->next = ExpandState::Next::good;
   during_load_ = nullptr;
   if (hit) version_may_grow_ = true;
   if (!warnings_.empty() && !hit && !warning_expected_) mismatch("unexpected warning: " + warnings_.front());
@@ -196,6 +199,8 @@ void World::dispatch(Kind kind, Random& random) {
       return adopt_from_reservation(random);
     case Kind::register_source:
       return register_source(random);
+    case Kind::register_backed:
+      return register_backed(random);
     case Kind::settle:
       return settle_arrival(random);
     case Kind::ensure:

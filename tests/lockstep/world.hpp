@@ -25,6 +25,7 @@ enum class Kind {
   adopt,
   adopt_from_reservation,
   register_source,
+  register_backed,
   ensure,
   prefetch,
   settle,
@@ -54,7 +55,7 @@ enum class Kind {
   refused_close,
   step,
 };
-inline constexpr std::size_t kKinds = 31;
+inline constexpr std::size_t kKinds = 32;
 const char* name(Kind kind);
 /// `move v3 cuda:0 from pinned-host`.
 std::string text_of(const Action& action);
@@ -129,6 +130,13 @@ class World {
     std::uint64_t content = 0;
     bool called = false;
   };
+  /// What a value's expansion does when it is next called.
+  struct ExpandState {
+    enum class Next { good, throws, throws_late };
+    Next next = Next::good;
+    std::uint64_t content = 0;
+    std::uint64_t backing_content = 0;
+  };
   struct Stepped {  // a stream that consumers use
     memory::Stream stream;
     Location device;
@@ -189,6 +197,16 @@ class World {
   void new_value(std::uint64_t content, residency::HandleId handle);
   memory::Block foreign_block(Location at, Bytes bytes);
   bool has_pattern_of(std::uint64_t serial, const residency::BlockView& view) const;
+
+  // world_backing.cpp
+  void register_backed(Random& random);
+  std::optional<std::uint64_t> draw_backing(Random& random) const;
+  void expand(const ExpandState& state, const residency::BlockView& from, const residency::ExpandTarget& to,
+              const memory::Stream& stream);
+  void expand_values_badly(Random& random);
+  void failures_of_expansion(const ExpandState& state, const Expectation& expected,
+                             std::set<std::string>& failures) const;
+  void check_expansions(const residency::ValueSnapshot& seen) const;
 
   // world_tokens.cpp
   void acquire(Random& random);
@@ -272,6 +290,7 @@ class World {
 
   std::vector<std::uint64_t> contents_;  // of each value, by serial
   std::map<std::uint64_t, std::shared_ptr<SourceState>> sources_;
+  std::map<std::uint64_t, std::shared_ptr<ExpandState>> expansions_;
   std::list<LiveLease> leases_;
   std::list<LiveHold> holds_;
   std::list<LiveReservation> reservations_;
@@ -282,9 +301,9 @@ class World {
   std::vector<Position> records_;               // of this operation, in order
   bool body_reads_ = false;                     // events of a body's leases are no copy's
   std::size_t used_records_ = 0;
-  /// An asynchronous copy was staged: in the middle of a plan its charge ends when the machine gets there, so that peaks
-  /// at pinned-host are only bounded from then on.
-  bool staging_was_open_ = false;
+  /// Where an asynchronous copy was staged, or the backing of what arrives was copied to: in the middle of a plan such a
+  /// charge ends when the machine gets there, so that peaks there are only bounded from then on.
+  std::set<Location> open_charges_;
   std::shared_ptr<std::vector<std::string>> late_readers_ = std::make_shared<std::vector<std::string>>();
 
   struct Produced {

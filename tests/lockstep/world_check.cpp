@@ -54,6 +54,7 @@ void World::check_values(const residency::Snapshot& snapshot) const {
     expect(*seen.spec == value.spec, fmt::format("v{} has another specification", serial));
     expect(seen.discarded == value.discarded, fmt::format("v{}: discarded is {}", serial, seen.discarded));
     expect(seen.source == value.source, fmt::format("v{} has another source", serial));
+    check_expansions(seen);
     expect(seen.materializations.size() == value.copies.size(),
            fmt::format("v{}: expected {} materializations, got {}", serial, value.copies.size(),
                        seen.materializations.size()));
@@ -84,6 +85,8 @@ void World::check_addresses(const residency::Snapshot& snapshot) {
   for (const residency::ValueSnapshot& value : snapshot.values) {
     for (const residency::MaterializationSnapshot& there : value.materializations) {
       const RuleCopy& copy = rules_->values()[value.handle.serial].copies.at(there.at);
+      if (there.expansion && addresses_unknown_)
+        rules_->readdress_arrival(value.handle.serial, there.at, there.expansion->offset);
       if (!there.offset) continue;
       if (addresses_unknown_) {
         rules_->readdress(value.handle.serial, there.at, there.offset);
@@ -115,8 +118,7 @@ void World::check_locations(const residency::Snapshot& snapshot) const {
     same("used", rules_->used(at), account.used);
     same("reserved", rules_->reserved(at), account.reserved);
     same("peak used", rules_->peak_used(at), account.peak_used);
-    if (!staging_was_open_ || at != Location::pinned_host())
-      same("peak charged", rules_->peak_charged(at), account.peak_charged);
+    if (open_charges_.count(at) == 0) same("peak charged", rules_->peak_charged(at), account.peak_charged);
     same("allocated", rules_->allocated(at), seen->allocated);
     const bool unseen = staging_possible() && at == Location::pinned_host();
     if (!unseen) same("compacted", rules_->compacted(at), seen->compacted);
@@ -133,7 +135,8 @@ void World::check_locations(const residency::Snapshot& snapshot) const {
   Bytes reserved = 0, expected = 0;
   for (const residency::ReservationRecord& record : snapshot.reservations) reserved += record.spec.bytes;
   for (const Location at : places_) expected += rules_->reserved(at);
-  for (const auto& [key, arrival] : rules_->arrivals()) expected -= arrival.staging;  // it has no name
+  for (const auto& [key, arrival] : rules_->arrivals())
+    expected -= arrival.staging + arrival.temporary;  // no names
   expect(reserved == expected,
          fmt::format("expected {} B in named reservations, got {} B", expected, reserved));
   for (const auto& [key, reservation] : rules_->reservations()) {
@@ -152,7 +155,8 @@ void World::check_shadow(const residency::Snapshot& snapshot) const {
   for (std::size_t serial = 0; serial < snapshot.values.size(); ++serial) {
     const residency::ValueRecord& record = shadow_->records()[serial];
     const residency::ValueSnapshot& seen = snapshot.values[serial];
-    expect(record.discarded == seen.discarded && record.source == seen.source && *record.spec == *seen.spec,
+    expect(record.discarded == seen.discarded && record.source == seen.source &&
+               record.backing == seen.backing && *record.spec == *seen.spec,
            fmt::format("state has another v{}", serial));
     expect(record.materializations.size() == seen.materializations.size(),
            fmt::format("state has v{} elsewhere", serial));
@@ -171,8 +175,7 @@ void World::check_shadow(const residency::Snapshot& snapshot) const {
     expect(
         own.used == seen.account.used && own.reserved == seen.account.reserved &&
             own.peak_used == seen.account.peak_used &&
-            (own.peak_charged == seen.account.peak_charged ||
-             (staging_was_open_ && own.at == Location::pinned_host())),
+            (own.peak_charged == seen.account.peak_charged || open_charges_.count(own.at) != 0),
         fmt::format("state accounts {} differently: used {}, reserved {}, peaks {} and {}; the manager {}, "
                     "{}, {} and {}",
                     own.at.name(), own.used, own.reserved, own.peak_used, own.peak_charged, seen.account.used,

@@ -95,7 +95,7 @@ std::vector<Action> World::draw_actions(Random& random, std::size_t most, Rules&
       if (!sensible) actions.push_back(action);
       continue;
     }
-    state.carry_out(action, expected, expected.bytes);
+    state.carry_out(action, expected, expected.block);
     actions.push_back(action);
   }
   return actions;

@@ -40,6 +40,9 @@ void World::check_explanation(const residency::Explanation& explanation, const F
     expect(said.compacted == expected.compacted,
            fmt::format("explain: expected {} B compacted for action {}, got {} B", expected.compacted, i,
                        said.compacted));
+    expect(said.expanded_from.has_value() == expected.backing.has_value() &&
+               (!expected.backing || said.temporary_bytes == expected.temporary),
+           fmt::format("explain expands action {} otherwise", i));
     if (expected.destination) {
       expect(said.destination == expected.destination && said.source == expected.source,
              fmt::format("explain resolves other endpoints for action {}", i));
@@ -68,7 +71,7 @@ void World::check_peaks(const residency::Explanation& explanation,
   for (const residency::LocationPeak& peak : report.peaks) {
     const residency::LocationExplanation* said = explanation.at(peak.at);
     const Bytes predicted = said != nullptr ? said->peak_charged : 0;
-    const bool bounded = staging_was_open_ && peak.at == Location::pinned_host();
+    const bool bounded = open_charges_.count(peak.at) != 0;
     expect(bounded ? peak.charged <= predicted : peak.charged == predicted,
            fmt::format("{}: predicted a peak of {} B, it was {} B", peak.at.name(), predicted, peak.charged));
     const bool loads = std::any_of(report.actions.begin(), report.actions.end(), [](const auto& action) {
@@ -117,7 +120,7 @@ bool World::follow(const std::vector<Action>& actions, residency::Phase phase,
            where + " is missing in the report");
     const std::string& code = failure->cause.code;
     // Its staging may have been charged still when this action was begun.
-    if (expected.allowed() && staging_was_open_ && code == kBudget && phase == residency::Phase::exit)
+    if (expected.allowed() && !open_charges_.empty() && code == kBudget && phase == residency::Phase::exit)
       return false;
     const bool injected = driver_->failures() != failures_before_ && (code == kDevice || code == kAllocation);
     const bool in_pieces = addresses_unknown_ && code == kBudget;

@@ -10,7 +10,8 @@ bool same_work(Expectation::Work rule, residency::Transition::Work real) {
   using Rule = Expectation::Work;
   using Real = residency::Transition::Work;
   return (rule == Rule::nothing && real == Real::nothing) || (rule == Rule::copy && real == Real::copy) ||
-         (rule == Rule::load && real == Real::load) || (rule == Rule::remove && real == Real::remove);
+         (rule == Rule::load && real == Real::load) || (rule == Rule::expand && real == Real::expand) ||
+         (rule == Rule::remove && real == Real::remove);
 }
 
 }  // namespace
@@ -223,7 +224,7 @@ bool World::sources_are_good() const {
 Bytes World::actual_of(const Action& action, const Expectation& expected) const {
   if (expected.work == Expectation::Work::load)
     return sources_.at(residency::value_of(action).serial)->actual;
-  return expected.bytes;
+  return expected.block;
 }
 
 /// Why an allowed action has to fail all the same.
@@ -231,6 +232,8 @@ std::set<std::string> World::failures_of(const Action& action, const Expectation
   using Next = SourceState::Next;
   std::set<std::string> failures;
   if (expected.work == Expectation::Work::copy && !expected.has_piece) failures.insert(kBudget);  // R27
+  if (expected.work == Expectation::Work::expand)
+    failures_of_expansion(*expansions_.at(residency::value_of(action).serial), expected, failures);
   if (expected.work != Expectation::Work::load) return failures;
   const std::uint64_t serial = residency::value_of(action).serial;
   const SourceState& source = *sources_.at(serial);
@@ -266,6 +269,11 @@ void World::check_report(const Action& action, const Expectation& expected,
   expect(report.bytes == expected.bytes,
          fmt::format("expected {} B in the report, got {} B", expected.bytes, report.bytes));
   expect(report.asynchronous == expected.asynchronous, "the report is wrong about being asynchronous");
+  const std::optional<std::uint64_t> from =
+      report.expanded_from ? std::optional(report.expanded_from->serial) : std::nullopt;
+  expect(from == expected.backing, "the report names another backing");
+  if (expected.work == Expectation::Work::expand)
+    expect(report.temporary_bytes == expected.temporary, "the report is wrong about the temporary charge");
   if (expected.work == Expectation::Work::nothing) return;
   if (expected.destination) {
     expect(report.destination == expected.destination, "the report resolves another destination");
@@ -291,14 +299,19 @@ void World::carry_out(const Action& action, const Expectation& expected,
 // Each copy that uses a stream ends with an event, and the order of a report is that of the events.
 void World::note_arrival(const Expectation& expected, Bytes actual) {
   using Work = Expectation::Work;
-  if (expected.work != Work::copy && expected.work != Work::load) return;
-  if (expected.source == expected.destination) return;
+  const bool expands = expected.work == Work::expand;
+  if (expected.work != Work::copy && expected.work != Work::load && !expands) return;
+  const bool queued = expands && expected.destination->is_cuda();  // whatever it reads
+  if (!queued && expected.source == expected.destination) return;
   if (!expected.source->is_cuda() && !expected.destination->is_cuda()) return;
-  if (actual == 0 && !expected.asynchronous) return;
+  const Bytes copied = expands ? expected.bytes : actual;
+  if (!queued && copied == 0 && !expected.asynchronous) return;
   used_records_ += expected.staging != 0 ? 2 : 1;
   expect(used_records_ <= records_.size(), "a copy between devices or from one ended without an event");
   // Nobody outside can tell when its staging block goes, and so what later blocks find free.
-  if (expected.asynchronous && expected.staging != 0) staging_was_open_ = addresses_unknown_ = true;
+  if (expected.asynchronous && expected.staging != 0) open_charges_.insert(Location::pinned_host());
+  if (expected.asynchronous && expected.temporary != 0) open_charges_.insert(*expected.destination);
+  if (expected.asynchronous && expected.staging + expected.temporary != 0) addresses_unknown_ = true;
   if (expected.asynchronous) arrivals_.emplace(rules_->last_arrival(), records_[used_records_ - 1]);
 }
 
@@ -354,13 +367,14 @@ void World::transition(Random& random, Kind kind) {
   const auto* move = std::get_if<residency::Move>(&action);
   if ((ensure != nullptr || move != nullptr) && expected.allowed() && random.chance(3)) {
     const Location at = *residency::location_of(action);
-    const bool moves_data =
-        expected.work == Expectation::Work::copy || expected.work == Expectation::Work::load;
+    const bool moves_data = expected.work == Expectation::Work::copy ||
+                            expected.work == Expectation::Work::load ||
+                            expected.work == Expectation::Work::expand;
     const Location other = Location::cuda((at.is_cuda() ? at.device() + 1 : 0) % devices_);
     if (at.is_cuda() && random.chance(4) && expected.source != other) {
       stream = draw_stream(random, other);
       expected.refusals.insert(kArgument);
-    } else if (moves_data && at.is_cuda() && expected.source != at) {
+    } else if (moves_data && at.is_cuda() && (expected.source != at || expected.backing)) {
       stream = draw_stream(random, at);
     } else if (moves_data && at.is_host() && expected.source->is_cuda()) {
       stream = draw_stream(random, *expected.source);

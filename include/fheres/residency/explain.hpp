@@ -20,15 +20,19 @@ struct ActionExplanation {
   Action action{};
   bool executable = false;
   bool no_op = false;
-  bool asynchronous = false;       // it leaves its destination arriving (R21)
-  Bytes staged_bytes = 0;          // charged at pinned-host meanwhile: a staged copy between devices (R64)
-  bool settles = false;            // what it removes is an end of an arrival, which is waited for first (R23)
-  std::optional<Location> source;  // resolved: read from, loaded at, or removed from
+  bool asynchronous = false;  // it leaves its destination arriving (R21)
+  Bytes staged_bytes = 0;     // charged at pinned-host meanwhile: a staged copy between devices (R64)
+  std::optional<HandleId> expanded_from{};  // its backing, for an expansion (R66)
+  Bytes temporary_bytes =
+      0;  // charged meanwhile: at a load's source, or for a copy of the backing at the destination
+  bool settles = false;  // what it removes is an end of an arrival, which is waited for first (R23)
+  std::optional<Location>
+      source;  // resolved: read from (its backing, for an expansion), loaded at, or removed from
   std::optional<Location> destination;  // resolved: where it installs
-  Bytes bytes = 0;                      // copied or loaded; 0 for a no-op and a removal
-  Bytes compacted = 0;                  // slid inside locations to make one piece of room for it (R27)
-  std::string reason{};                 // why it is refused, not reached, or a no-op; empty otherwise
-  std::optional<Refusal> refusal{};     // where State refused it
+  Bytes bytes = 0;       // copied (of its backing, for an expansion) or loaded; 0 for a no-op and a removal
+  Bytes compacted = 0;   // slid inside locations to make one piece of room for it (R27)
+  std::string reason{};  // why it is refused, not reached, or a no-op; empty otherwise
+  std::optional<Refusal> refusal{};  // where State refused it
 };
 
 struct ReservationExplanation {

@@ -42,6 +42,10 @@ class Layout {
   };
   std::variant<Kept, Refusal> keep(const State& state, Location at, Bytes bytes, const std::string& name);
   void give_back(Location at, const Piece& piece);
+  /// A block that is there until the value's arrival at `at` is settled: the copy of its backing that it is expanded
+  /// from (R66).
+  void keep_for_arrival(HandleId value, Location at, const Piece& piece);
+  void end_arrival(HandleId value, Location at);
   /// The block becomes the value's.
   void adopt(HandleId value, Location at, const Piece& piece);
 
@@ -67,6 +71,7 @@ class Layout {
     memory::Arena arena;
     std::vector<Owned> values;  // by serial
     std::vector<Named> kept;
+    std::vector<Owned> arrivals;
   };
   const Room* find(Location at) const;
   Room* find(Location at);
@@ -76,6 +81,9 @@ class Layout {
   std::vector<Room> rooms_;
   bool partial_ = false;
 };
+
+/// Settles an arrival in both (R23).
+void settle(State& state, Layout& layout, const ValuePlace& arrival);
 
 /// Whether a compaction may slide it: R27 moves nothing that a lease, a hold or a pending consumer protects.
 bool may_slide(const State& state, HandleId value, Location at);

@@ -11,6 +11,7 @@
 #include <fheres/memory/block.hpp>
 #include <fheres/memory/driver.hpp>
 #include <fheres/residency/allocation.hpp>
+#include <fheres/residency/backing.hpp>
 #include <fheres/residency/explain.hpp>
 #include <fheres/residency/hold.hpp>
 #include <fheres/residency/lease.hpp>
@@ -74,6 +75,13 @@ class Manager {
   HandleId adopt(memory::Block&& block, Location at, const ValueSpec& spec, Reservation& from);
   /// A reconstructible value that is not loaded yet (R5).
   HandleId register_source(const ValueSpec& spec, Source source, Location at);
+  /// A reconstructible value that is not there yet and comes by expanding `backing`, a value with a copy somewhere and no
+  /// backing of its own (R66). Where it is expanded, its backing is read in place, or a copy of it is made and charged
+  /// there until the expansion is complete. UnavailableError where the backing has no copy.
+  ///
+  /// As long as such a value lives, the last copy of its backing stays, whatever the backing's specification says. The
+  /// backing may be discarded once each value that it backs has a copy, which then has to stay.
+  HandleId register_backed(const ValueSpec& spec, HandleId backing, Expand expand);
   ValueSpec spec(HandleId value) const;
 
   // Transitions. A stream only where the transition copies to or from a device, and of that device (R19).

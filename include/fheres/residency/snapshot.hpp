@@ -10,6 +10,13 @@
 
 namespace fheres::residency {
 
+/// An expansion that is not known to be complete (R66).
+struct ExpansionSnapshot {
+  Location read_at = Location::pageable_host();  // where the value's backing is read
+  Bytes temporary = 0;          // charged as reserved meanwhile, where the value is: a copy of its backing
+  std::optional<Bytes> offset;  // of that copy in the location's region, if it has a budget
+};
+
 struct MaterializationSnapshot {
   Location at = Location::pageable_host();
   Bytes logical_bytes = 0;
@@ -18,13 +25,15 @@ struct MaterializationSnapshot {
   Protection protection;
   /// Where the block is in the location's region, if that is one piece with a budget. Compaction changes it.
   std::optional<Bytes> offset;
-  bool arriving = false;  // a copy to it is not known to be complete (R21)
+  bool arriving = false;                       // a copy to it is not known to be complete (R21)
+  std::optional<ExpansionSnapshot> expansion;  // where it arrives by being expanded
 };
 
 struct ValueSnapshot {
   HandleId handle;
   std::shared_ptr<const ValueSpec> spec;
-  std::optional<Location> source;  // where its source loads, if it has one
+  std::optional<Location> source;   // where its source loads, if it has one
+  std::optional<HandleId> backing;  // what it was registered to be expanded from (R66)
   bool discarded = false;
   std::vector<MaterializationSnapshot> materializations;  // in location order
 };

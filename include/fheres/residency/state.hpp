@@ -21,7 +21,9 @@ namespace fheres::residency {
 /// A copy that is on its way to a materialization (R21). Until it is settled, one pending token protects either end.
 struct Arrival {
   Location from = Location::pageable_host();
-  Bytes staging = 0;  // charged at pinned-host until it is settled (R64)
+  Bytes staging = 0;    // charged at pinned-host until it is settled (R64)
+  Bytes temporary = 0;  // charged where it arrives until it is settled: a copy of its backing (R66)
+  std::optional<HandleId> backing{};  // whose replica at `from` is read; without it, the value's own (R66)
   friend bool operator==(const Arrival&, const Arrival&) = default;
 };
 
@@ -38,6 +40,8 @@ struct ValueRecord {
   std::shared_ptr<const ValueSpec> spec{};
   std::vector<Materialization> materializations{};  // in location order
   std::optional<Location> source{};                 // where its source loads, if it has one
+  std::optional<HandleId> backing{};   // what it can be expanded from, also once that is discarded
+  std::vector<HandleId> dependents{};  // live values that it backs, in order of registration
   bool discarded = false;
   bool announced = false;  // no bytes yet
 
@@ -72,11 +76,16 @@ struct Refusal {
     in_use,
     exclusive_elsewhere,
     last_copy,
+    last_backing,    // the last copy of what live values are expanded from (R66)
+    backing_gone,    // the last copy of a value whose backing is discarded (R66)
+    needed_backing,  // a discard of the backing of values without a copy (R66)
+    no_backing,      // registered on a backing that has no copy (R66)
     absent_location,
     closed_reservation,
     not_announced,
     pageable_end,
-    fragmented  // the bytes are there, but protected blocks keep them apart (R27); never State's own
+    host_expansion,  // an asynchronous expansion that would run on the host (R66)
+    fragmented       // the bytes are there, but protected blocks keep them apart (R27); never State's own
   };
   Rule rule{};
   HandleId value{};
@@ -87,24 +96,46 @@ struct Refusal {
   // fragmented: the same figures, and the most that sliding could bring together, and whose blocks prevent more.
   Bytes largest_free = 0;
   std::shared_ptr<const std::vector<std::string>> in_the_way{};
+  // last_backing, needed_backing: how many values need it, and the first of them.
+  std::size_t dependents = 0;
+  HandleId dependent{};
 };
 
 /// A transition that has begun: what will be done, and what was charged for it. Made by State::begin, ended
 /// by exactly one commit or abort of the same State.
 struct Transition {
-  enum class Work { nothing, copy, load, remove };
+  enum class Work { nothing, copy, load, expand, remove };
   Action action;
   Work work = Work::nothing;
-  std::string_view no_op_reason;   // for Work::nothing; static text
-  std::optional<Location> source;  // copy: where it is read; load: where load() makes it; remove: what goes
+  std::string_view no_op_reason;  // for Work::nothing; static text
+  /// copy: where it is read; load: where load() makes it; expand: where its backing is read, which may be the
+  /// destination; remove: what goes.
+  std::optional<Location> source;
   std::optional<Location> destination;
-  bool removes_source = false;  // copy: after install; remove: the source and nothing else
-  bool asynchronous = false;    // copy: commit installs it as arriving (R21)
-  Bytes bytes = 0;              // copied (the source's actual bytes) or loaded (logical bytes)
-  Bytes charge = 0;             // of the destination, as used, from begin on (R15)
-  Bytes temporary = 0;  // at a load's source, as reserved, for the time of load(); 0 where it loads at the
-                        // destination, because one charge serves both (R16)
+  bool removes_source = false;        // copy: after install; remove: the source and nothing else
+  bool asynchronous = false;          // copy, expand: commit installs it as arriving (R21)
+  std::optional<HandleId> backing{};  // expand: what from (R66)
+  /// Copied (the source's actual bytes), loaded (logical bytes); expand: of the backing, 0 where it is at the
+  /// destination already.
+  Bytes bytes = 0;
+  Bytes block_bytes = 0;  // of the block that is installed; a load may make a longer one
+  Bytes charge = 0;       // of the destination, as used, from begin on (R15)
+  /// As reserved, at temporary_at(). A load: its storage at its source for the time of load(); 0 where it loads at the
+  /// destination, because one charge serves both (R16). An expansion: its backing's storage at the destination, until
+  /// it is complete; 0 where the backing is there (R66).
+  Bytes temporary = 0;
   Bytes staging = 0;  // at pinned-host, as reserved, for the time of a staged copy between two devices (R64)
+
+  bool installs() const { return work == Work::copy || work == Work::load || work == Work::expand; }
+  bool has_temporary() const { return (work == Work::load || work == Work::expand) && source != destination; }
+  Location temporary_at() const { return work == Work::expand ? *destination : *source; }
+};
+
+/// One value at one location.
+struct ValuePlace {
+  HandleId value;
+  Location at;
+  friend bool operator==(const ValuePlace&, const ValuePlace&) = default;
 };
 
 /// The residency rules (design, page 03), once. A storage-free value: values with their places and
@@ -144,6 +175,12 @@ class State {
   std::optional<Refusal> adopt(HandleId announced, Location at, Bytes actual_bytes, ReservationId from);
   /// The specification must say reconstructible, and the location must be present: std::invalid_argument.
   HandleId register_source(const ValueSpec& spec, Location source);
+  /// A value without bytes that can be expanded from `backing`, which must have a copy (R66). The specification must say
+  /// reconstructible, and the backing must have none of its own: std::invalid_argument.
+  std::variant<HandleId, Refusal> register_backed(const ValueSpec& spec, HandleId backing);
+  /// Whether its last copy has to stay: it must be preserved, or backs a live value, or its backing is
+  /// discarded (R11, R66). Does not depend on what is where.
+  bool preserved(HandleId value) const { return last_copy_rule(values_[value.serial]).has_value(); }
   /// Nothing when the handle is good: of this manager, known, not discarded.
   std::optional<Refusal> check(HandleId value) const;
   /// The same, and materialized at `at`: what a protection needs.
@@ -160,14 +197,15 @@ class State {
   /// `actual_bytes` of the installed block, where one was installed.
   void commit(const Transition& transition, Bytes actual_bytes);
   void abort(const Transition& transition);
-  /// What arrives at these locations has an end that the action would remove: a plan settles it first (R23).
-  std::vector<Location> arrivals_in_the_way(const Action& action) const;
+  /// What arrives at these places has an end that the action would remove: a plan settles it first (R23). An
+  /// end may be a replica of the backing (R66), so these may be places of other values.
+  std::vector<ValuePlace> arrivals_in_the_way(const Action& action) const;
   /// Ends an arrival: the replica is like any other, and both ends lose their pending token (R23).
   void settle(HandleId value, Location at);
-  /// begin and commit, with the transition's bytes as actual.
+  /// begin and commit, with the transition's block_bytes as actual.
   std::variant<Transition, Refusal> apply(const Action& action);
 
-  /// For searches: what apply of one action on `value` can change. restore puts it back, peaks and version
+  /// For searches: what apply of one ensure, move or drop of `value` that is not asynchronous can change. restore puts it back, peaks and version
   /// too; newest first, with no other change in between and no transition begun.
   struct Undo {
     HandleId value{};
@@ -178,8 +216,8 @@ class State {
   Undo mark(HandleId value) const;
   void restore(Undo undo);
 
-  /// A copy in which only these values are known as they are; the others keep their serials, and nothing
-  /// else. Charges are copied as they are, so actions on these values go as they would here. Cheaper than a
+  /// A copy in which only these values, their backings and dependents are known as they are; the others keep
+  /// their serials, and nothing else. Charges are copied as they are, so actions on these values go as they would here. Cheaper than a
   /// whole copy.
   State copy_for(std::span<const HandleId> values) const;
 
@@ -225,8 +263,17 @@ class State {
   std::optional<Refusal> protected_at(HandleId value, const Materialization& where) const;
   const Materialization* source_of(const ValueRecord& record, Location to,
                                    std::optional<Location> from) const;
+  const Materialization* backing_for(const ValueRecord& record, Location to) const;
+  bool expands(const Transition& transition, std::optional<Location> from, const Materialization* source,
+               const Materialization* backing) const;
+  std::optional<Refusal::Rule> last_copy_rule(const ValueRecord& record) const;
+  std::optional<Refusal> last_copy_refusal(HandleId value, Location at) const;
   std::variant<Transition, Refusal> resolve_install(Transition transition,
                                                     std::optional<Location> from) const;
+  std::optional<Refusal> arrival_refusal(HandleId value, const Materialization* source, Location to) const;
+  std::optional<Refusal> expansion_refusal(HandleId value, const Materialization& backing, Location to) const;
+  std::optional<Refusal> needed_backing(HandleId value) const;
+  std::optional<Refusal> admit(const Transition& transition) const;
   std::variant<Transition, Refusal> resolve_drop(const Drop& action) const;
   std::variant<Transition, Refusal> resolve_discard(const Discard& action) const;
 

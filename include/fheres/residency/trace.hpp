@@ -21,8 +21,10 @@ struct TransitionReport {
   std::string no_op_reason;  // where work is nothing
   std::optional<Location> source;
   std::optional<Location> destination;
-  Bytes bytes = 0;      // copied or loaded
-  Bytes compacted = 0;  // slid inside locations to make one piece of room for it (R27)
+  std::optional<HandleId> expanded_from{};  // its backing, which was read at `source` (R66)
+  Bytes bytes = 0;                          // copied (of its backing, for an expansion) or loaded
+  Bytes temporary_bytes = 0;                // charged meanwhile (R16, R66)
+  Bytes compacted = 0;                      // slid inside locations to make one piece of room for it (R27)
   bool asynchronous = false;
   bool arriving = false;  // not known to be complete when this was written; the trace follows it to its end
   std::int64_t start_ns = 0;
