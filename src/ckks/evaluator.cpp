@@ -8,6 +8,7 @@
 #include <fheres/ring/automorphism.hpp>
 
 #include "ckks/key_switch.hpp"
+#include "ckks/rescaled_product.hpp"
 #include "ckks/validate.hpp"
 #include "ckks/views.hpp"
 
@@ -44,6 +45,11 @@ class Step {
     const ring::Source last{a.polynomial_range(1, 1), {}, b.polynomial_range(1, 1)};
     switch_key(context_, last, *operands_.key, {}, {}, out_, workspace_, group_, stream_);
     backend_.tensor_add(a, b, out_, stream_);
+  }
+
+  __int128 integer(Operation operation) const {
+    return scheme::integer_of(context_.parameters(), operation, operands_.ciphertexts[0].type(),
+                              *operands_.scalar);
   }
 
   void relinearize() const {
@@ -105,8 +111,24 @@ void Step::run(Operation operation) const {
       return backend_.add(in(0), plain(), out_, stream_);
     case Operation::sub_plain:
       return backend_.subtract(in(0), plain(), out_, stream_);
+    case Operation::plain_sub:
+      backend_.negate(in(0), out_, stream_);
+      return backend_.add(out_, plain(), out_, stream_);
+    case Operation::add_scalar:
+      return backend_.add_scalar(in(0), integer(operation), out_, stream_);
+    case Operation::sub_scalar:
+      return backend_.add_scalar(in(0), -integer(operation), out_, stream_);
+    case Operation::scalar_sub:
+      backend_.negate(in(0), out_, stream_);
+      return backend_.add_scalar(out_, integer(operation), out_, stream_);
     case Operation::multiply_plain:
       return backend_.multiply(in(0), plain(), out_, stream_);
+    case Operation::multiply_scalar:
+      return backend_.multiply_scalar(in(0), integer(operation), out_, stream_);
+    case Operation::multiply_rescale:
+      return multiply_and_rescale(context_, in(0), in(1), *operands_.key, out_, workspace_, group_, stream_);
+    case Operation::square_rescale:
+      return multiply_and_rescale(context_, in(0), in(0), *operands_.key, out_, workspace_, group_, stream_);
     case Operation::multiply:
       return product(in(0), in(1));
     case Operation::square:
@@ -161,6 +183,31 @@ void Evaluator::sub_plain(const CiphertextView& a, const PlaintextView& b, const
   apply(Operation::sub_plain, {std::array{a}, &b}, out, {}, stream);
 }
 
+void Evaluator::plain_sub(const CiphertextView& a, const PlaintextView& b, const CiphertextRef& out,
+                          const Stream& stream) const {
+  apply(Operation::plain_sub, {std::array{a}, &b}, out, {}, stream);
+}
+
+void Evaluator::add_scalar(const CiphertextView& a, const scheme::Scalar& b, const CiphertextRef& out,
+                           const Stream& stream) const {
+  apply(Operation::add_scalar, {std::array{a}, nullptr, nullptr, &b}, out, {}, stream);
+}
+
+void Evaluator::sub_scalar(const CiphertextView& a, const scheme::Scalar& b, const CiphertextRef& out,
+                           const Stream& stream) const {
+  apply(Operation::sub_scalar, {std::array{a}, nullptr, nullptr, &b}, out, {}, stream);
+}
+
+void Evaluator::scalar_sub(const CiphertextView& a, const scheme::Scalar& b, const CiphertextRef& out,
+                           const Stream& stream) const {
+  apply(Operation::scalar_sub, {std::array{a}, nullptr, nullptr, &b}, out, {}, stream);
+}
+
+void Evaluator::multiply_scalar(const CiphertextView& a, const scheme::Scalar& b, const CiphertextRef& out,
+                                const Stream& stream) const {
+  apply(Operation::multiply_scalar, {std::array{a}, nullptr, nullptr, &b}, out, {}, stream);
+}
+
 void Evaluator::multiply_plain(const CiphertextView& a, const PlaintextView& b, const CiphertextRef& out,
                                const Stream& stream) const {
   apply(Operation::multiply_plain, {std::array{a}, &b}, out, {}, stream);
@@ -183,6 +230,16 @@ void Evaluator::multiply(const CiphertextView& a, const CiphertextView& b, const
 void Evaluator::square(const CiphertextView& a, const KeyView& key, const CiphertextRef& out,
                        Workspace workspace, const Stream& stream) const {
   apply(Operation::square, {std::array{a}, nullptr, &key}, out, workspace, stream);
+}
+
+void Evaluator::multiply_rescale(const CiphertextView& a, const CiphertextView& b, const KeyView& key,
+                                 const CiphertextRef& out, Workspace workspace, const Stream& stream) const {
+  apply(Operation::multiply_rescale, {std::array{a, b}, nullptr, &key}, out, workspace, stream);
+}
+
+void Evaluator::square_rescale(const CiphertextView& a, const KeyView& key, const CiphertextRef& out,
+                               Workspace workspace, const Stream& stream) const {
+  apply(Operation::square_rescale, {std::array{a}, nullptr, &key}, out, workspace, stream);
 }
 
 void Evaluator::relinearize(const CiphertextView& a, const KeyView& key, const CiphertextRef& out,

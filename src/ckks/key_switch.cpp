@@ -5,10 +5,10 @@
 #include <fheres/base/check.hpp>
 #include <fheres/scheme/sizes.hpp>
 
+#include "ckks/carver.hpp"
+
 namespace fheres::ckks {
 namespace {
-
-std::size_t size(int value) { return static_cast<std::size_t>(value); }
 
 ring::ConstView limbs_of(ring::ConstView view, int first, int count) {
   return view.data == nullptr ? view : view.limb_range(first, count);
@@ -28,21 +28,14 @@ void switch_key(const Context& context, const ring::Source& source, const KeyVie
   const int key_digits = basis.digits(context.parameters().limbs(key.type().level));
   const int level = basis.q_limbs() - l;
 
-  // Workspace is carved from the front, limb by limb.
-  std::size_t used = 0;
-  const auto take = [&](int limbs) {
-    std::uint64_t* piece = workspace + used * n;
-    used += size(limbs);
-    return piece;
-  };
+  Carver carver(workspace, n);
   const auto check_used = [&] {
-    FHERES_CHECK(used * n * sizeof(std::uint64_t) ==
-                 scheme::key_switch_workspace(context.parameters(), level, group));
+    FHERES_CHECK(carver.used() == scheme::key_switch_workspace(context.parameters(), level, group));
   };
 
   if (group == 0 || group >= std::max(k, l)) {
-    std::uint64_t* area = take(std::max(d * (k + l), 2 * l));
-    const ring::View special = ring::dense_view(take(2 * k), 0, k, 2, n);
+    std::uint64_t* area = carver.take(std::max(d * (k + l), 2 * l));
+    const ring::View special = carver.take(0, k, 2);
     check_used();
     const ring::View tile = ring::dense_view(area, 0, k + l, d, n);
     // The source's digits stand where the tile would hold the source itself: the product reads that elsewhere.
@@ -55,9 +48,9 @@ void switch_key(const Context& context, const ring::Source& source, const KeyVie
   }
 
   const int g = group;
-  const ring::Digits digits{take(l), l, n, 0};
-  std::uint64_t* area = take(std::max(d, 2) * g);
-  const ring::View special = ring::dense_view(take(2 * k), 0, k, 2, n);
+  const ring::Digits digits{carver.take(l), l, n, 0};
+  std::uint64_t* area = carver.take(std::max(d, 2) * g);
+  const ring::View special = carver.take(0, k, 2);
   check_used();
   backend.decompose(source, digits, stream);
   for (int first = 0; first < k; first += g) {

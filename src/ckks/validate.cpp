@@ -9,20 +9,6 @@ namespace {
 
 using scheme::Operation;
 
-bool works_in_place(Operation operation) {
-  switch (operation) {
-    case Operation::add:
-    case Operation::sub:
-    case Operation::negate:
-    case Operation::add_plain:
-    case Operation::sub_plain:
-    case Operation::multiply_plain:
-      return true;
-    default:
-      return false;
-  }
-}
-
 void check_result(Operation operation, const scheme::ValueType& expected, const scheme::ValueType& out) {
   const auto refuse = [&](const std::string& why) {
     throw scheme::StateError(fmt::format("{}: the result {}", name(operation), why));
@@ -51,14 +37,14 @@ Bytes validate(const Context& context, Operation operation, const Operands& oper
   for (const CiphertextView& operand : operands.ciphertexts) add(operand.type());
   if (operands.plaintext != nullptr) add(operands.plaintext->type());
   const scheme::ValueType* key = operands.key == nullptr ? nullptr : &operands.key->type();
-  const scheme::Signature signature =
-      scheme::infer(context.parameters(), operation, std::span(types).first(count), key, group);
+  const scheme::Signature signature = scheme::infer(
+      context.parameters(), operation, std::span(types).first(count), key, group, operands.scalar);
   check_result(operation, signature.result, out.type());
   if (workspace.size() < signature.workspace) {
     throw scheme::StateError(fmt::format("{}: workspace of {} bytes, expected at least {}", name(operation),
                                          workspace.size(), signature.workspace));
   }
-  if (!works_in_place(operation)) {
+  if (!scheme::works_in_place(operation)) {
     for (const CiphertextView& operand : operands.ciphertexts) {
       if (operand.data() == out.data()) {
         throw scheme::StateError(fmt::format("{}: the result stands in an operand's place", name(operation)));

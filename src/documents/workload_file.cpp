@@ -9,6 +9,22 @@ using workload::OperationDraft;
 using workload::PlanDraft;
 using workload::StageDraft;
 
+/// `multiply_scalar: [x, 0.5]`.
+void read_with_scalar(Context& context, const Node::Entry& operation, OperationDraft& draft) {
+  const Node& value = *operation.value;
+  if (value.kind != Node::Kind::sequence || value.items.size() != 2) {
+    context.report("FHR0106", value.place,
+                   fmt::format("`{0}` is {1}, expected an operand and a number such as {{{0}: [x, 0.5]}}",
+                               operation.key, kind_of(value)));
+    return;
+  }
+  if (auto name = read_name(context, *value.items[0], "an operand's name"))
+    draft.operands.push_back(std::move(*name));
+  draft.scalar = read_real(context, *value.items[1], "a scalar");
+  // What could not be read has been reported; a number keeps the rest of the check going.
+  if (!draft.scalar) draft.scalar = 0;
+}
+
 /// `- rotated: {rotate: x, key: rot1}`.
 void read_operation(Context& context, const Node& node, std::vector<OperationDraft>& body) {
   const Node::Entry* result = read_single(context, node, "result");
@@ -42,7 +58,12 @@ void read_operation(Context& context, const Node& node, std::vector<OperationDra
     return;
   }
   draft.operation = {clipped(operation->key), operation->place};
-  draft.operands = read_names(context, *operation->value, "an operand's name");
+  const auto known = scheme::operation_named(operation->key);
+  if (known && scheme::takes_scalar(*known)) {
+    read_with_scalar(context, *operation, draft);
+  } else {
+    draft.operands = read_names(context, *operation->value, "an operand's name");
+  }
   if (draft.steps && operation->key != "rotate") {
     context.report("FHR0103", draft.steps_place, fmt::format("`{}` takes no steps", operation->key));
   }

@@ -121,6 +121,12 @@ void key_product(const Basis& basis, ConstView tile, const Source& source, const
   FHERES_CHECK(out.data != tile.data && out.data != source.values.data);
 }
 
+void hoisted_product(const Basis& basis, ConstView tile, const Source& source, const std::uint64_t* key,
+                     int key_digits, View out) {
+  key_product(basis, tile, source, key, key_digits, out);
+  FHERES_CHECK(source.factor.data == nullptr);
+}
+
 void switch_whole(const Basis& basis, ConstView tile, ConstView special, ConstView out) {
   valid(basis, tile);
   valid(basis, special);
@@ -161,6 +167,20 @@ void rescale(const Basis& basis, ConstView in, View out, View last) {
   FHERES_CHECK(last.first_prime == in.first_prime + in.limbs - 1 && last.limbs == 1);
   FHERES_CHECK(out.polynomials == in.polynomials && last.polynomials == in.polynomials);
   FHERES_CHECK(in.data != out.data && in.data != last.data && out.data != last.data);
+}
+
+void begin_rescale(const Basis& basis, View last) {
+  valid(basis, last);
+  FHERES_CHECK(last.limbs == 1 && last.first_prime > basis.special_limbs());
+}
+
+void finish_rescale(const Basis& basis, ConstView last, View values, View tile) {
+  valid(basis, last);
+  same(basis, values, tile);
+  FHERES_CHECK(last.limbs == 1 && last.polynomials == values.polynomials);
+  FHERES_CHECK(values.first_prime >= basis.special_limbs());
+  FHERES_CHECK(values.first_prime + values.limbs <= last.first_prime);
+  FHERES_CHECK(values.data != tile.data && last.data != tile.data && last.data != values.data);
 }
 
 }  // namespace fheres::ring::shapes

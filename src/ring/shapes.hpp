@@ -12,7 +12,7 @@ void inverse(const Basis& basis, ConstView in, View out);
 void automorphism(const Basis& basis, ConstView in, Automorphism automorphism, View out);
 /// add, subtract.
 void add(const Basis& basis, ConstView a, ConstView b, View out);
-/// negate, multiply_scalar, copy.
+/// negate, multiply_scalar, add_scalar, copy.
 void unary(const Basis& basis, ConstView a, View out);
 /// multiply, multiply_add.
 void multiply(const Basis& basis, ConstView a, ConstView b, View out);
@@ -24,11 +24,15 @@ void decompose(const Basis& basis, const Source& source, Digits out);
 void mod_up(const Basis& basis, ConstDigits digits, View out);
 void key_product(const Basis& basis, ConstView extended, const Source& source, const std::uint64_t* key,
                  int key_digits, View out);
+void hoisted_product(const Basis& basis, ConstView extended, const Source& source, const std::uint64_t* key,
+                     int key_digits, View out);
 /// What switch_whole asks of its views together; the rest as in mod_up and key_product.
 void switch_whole(const Basis& basis, ConstView tile, ConstView special, ConstView out);
 void begin_mod_down(const Basis& basis, View special);
 void mod_down(const Basis& basis, ConstView special, View values, ConstView addend, Automorphism automorphism,
               View tile);
 void rescale(const Basis& basis, ConstView in, View out, View last);
+void begin_rescale(const Basis& basis, View last);
+void finish_rescale(const Basis& basis, ConstView last, View values, View tile);
 
 }  // namespace fheres::ring::shapes

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <functional>
 
 #include <fheres/base/check.hpp>
@@ -14,6 +15,13 @@ Slots zip(const Slots& a, const Slots& b, const Function& function) {
   FHERES_CHECK(a.size() == b.size());
   Slots out(a.size());
   for (std::size_t i = 0; i < a.size(); ++i) out[i] = function(a[i], b[i]);
+  return out;
+}
+
+template <class Function>
+Slots map(const Slots& in, const Function& function) {
+  Slots out(in.size());
+  std::transform(in.begin(), in.end(), out.begin(), function);
   return out;
 }
 
@@ -51,15 +59,32 @@ void Shadow::run(const workload::Stage& stage) {
       case Operation::sub_plain:
         results.push_back(zip(operand(0), operand(1), std::minus<>()));
         break;
+      case Operation::plain_sub:
+        results.push_back(zip(operand(1), operand(0), std::minus<>()));
+        break;
       case Operation::multiply:
       case Operation::multiply_plain:
+      case Operation::multiply_rescale:
         results.push_back(zip(operand(0), operand(1), std::multiplies<>()));
         break;
       case Operation::square:
+      case Operation::square_rescale:
         results.push_back(zip(operand(0), operand(0), std::multiplies<>()));
         break;
       case Operation::negate:
-        results.push_back(zip(operand(0), operand(0), [](double a, double) { return -a; }));
+        results.push_back(map(operand(0), std::negate<>()));
+        break;
+      case Operation::add_scalar:
+        results.push_back(map(operand(0), [c = step.scalar->value](double a) { return a + c; }));
+        break;
+      case Operation::sub_scalar:
+        results.push_back(map(operand(0), [c = step.scalar->value](double a) { return a - c; }));
+        break;
+      case Operation::scalar_sub:
+        results.push_back(map(operand(0), [c = step.scalar->value](double a) { return c - a; }));
+        break;
+      case Operation::multiply_scalar:
+        results.push_back(map(operand(0), [c = step.scalar->value](double a) { return a * c; }));
         break;
       case Operation::rotate: {
         const auto& key = workload_.world.values[step.key->index];

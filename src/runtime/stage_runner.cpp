@@ -97,8 +97,9 @@ class BodyRunner {
     note(step);
     mark(run_.operations.back().start_ns);
     context_.evaluator->apply(operation.operation,
-                              {ciphertexts, plaintext ? &*plaintext : nullptr, key ? &*key : nullptr}, out,
-                              workspace, context_.consumer);
+                              {ciphertexts, plaintext ? &*plaintext : nullptr, key ? &*key : nullptr,
+                               operation.scalar ? &*operation.scalar : nullptr},
+                              out, workspace, context_.consumer);
     mark(run_.operations.back().end_ns);
   }
 

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -15,23 +16,31 @@ struct Row {
   std::string_view name;
   int operands;
   KeyUse key;
-  bool plain_second;  // the second operand is a plaintext
+  enum Beside { nothing, plaintext, scalar } beside;  // the second operand, or what stands for one
+  bool in_place;
 };
 
-constexpr std::array<Row, 13> kOperations{{
-    {Operation::add, "add", 2, KeyUse::none, false},
-    {Operation::sub, "sub", 2, KeyUse::none, false},
-    {Operation::negate, "negate", 1, KeyUse::none, false},
-    {Operation::add_plain, "add_plain", 2, KeyUse::none, true},
-    {Operation::sub_plain, "sub_plain", 2, KeyUse::none, true},
-    {Operation::multiply, "multiply", 2, KeyUse::optional, false},
-    {Operation::multiply_plain, "multiply_plain", 2, KeyUse::none, true},
-    {Operation::square, "square", 1, KeyUse::optional, false},
-    {Operation::relinearize, "relinearize", 1, KeyUse::required, false},
-    {Operation::rescale, "rescale", 1, KeyUse::none, false},
-    {Operation::mod_switch, "mod_switch", 1, KeyUse::none, false},
-    {Operation::rotate, "rotate", 1, KeyUse::required, false},
-    {Operation::conjugate, "conjugate", 1, KeyUse::required, false},
+constexpr std::array<Row, 20> kOperations{{
+    {Operation::add, "add", 2, KeyUse::none, Row::nothing, true},
+    {Operation::sub, "sub", 2, KeyUse::none, Row::nothing, true},
+    {Operation::negate, "negate", 1, KeyUse::none, Row::nothing, true},
+    {Operation::add_plain, "add_plain", 2, KeyUse::none, Row::plaintext, true},
+    {Operation::sub_plain, "sub_plain", 2, KeyUse::none, Row::plaintext, true},
+    {Operation::plain_sub, "plain_sub", 2, KeyUse::none, Row::plaintext, true},
+    {Operation::add_scalar, "add_scalar", 1, KeyUse::none, Row::scalar, true},
+    {Operation::sub_scalar, "sub_scalar", 1, KeyUse::none, Row::scalar, true},
+    {Operation::scalar_sub, "scalar_sub", 1, KeyUse::none, Row::scalar, true},
+    {Operation::multiply, "multiply", 2, KeyUse::optional, Row::nothing, false},
+    {Operation::multiply_plain, "multiply_plain", 2, KeyUse::none, Row::plaintext, true},
+    {Operation::multiply_scalar, "multiply_scalar", 1, KeyUse::none, Row::scalar, true},
+    {Operation::multiply_rescale, "multiply_rescale", 2, KeyUse::required, Row::nothing, false},
+    {Operation::square, "square", 1, KeyUse::optional, Row::nothing, false},
+    {Operation::square_rescale, "square_rescale", 1, KeyUse::required, Row::nothing, false},
+    {Operation::relinearize, "relinearize", 1, KeyUse::required, Row::nothing, false},
+    {Operation::rescale, "rescale", 1, KeyUse::none, Row::nothing, false},
+    {Operation::mod_switch, "mod_switch", 1, KeyUse::none, Row::nothing, false},
+    {Operation::rotate, "rotate", 1, KeyUse::required, Row::nothing, false},
+    {Operation::conjugate, "conjugate", 1, KeyUse::required, Row::nothing, false},
 }};
 
 const Row& row_of(Operation operation) {
@@ -44,10 +53,16 @@ const Row& row_of(Operation operation) {
 class Application {
  public:
   Application(const Parameters& parameters, Operation operation, std::span<const ValueType> operands,
-              const ValueType* key, int group)
-      : parameters_(parameters), row_(row_of(operation)), operands_(operands), key_(key), group_(group) {
+              const ValueType* key, int group, const Scalar* scalar)
+      : parameters_(parameters),
+        row_(row_of(operation)),
+        operands_(operands),
+        key_(key),
+        group_(group),
+        scalar_(scalar) {
     check_kinds();
     check_key();
+    check_scalar();
   }
 
   Signature infer() const;
@@ -66,7 +81,7 @@ class Application {
     }
     for (std::size_t i = 0; i < operands_.size(); ++i) {
       const ValueType& type = operands_[i];
-      const Kind expected = i == 1 && row_.plain_second ? Kind::plaintext : Kind::ciphertext;
+      const Kind expected = i == 1 && row_.beside == Row::plaintext ? Kind::plaintext : Kind::ciphertext;
       if (type.kind != expected) {
         refuse(fmt::format("operand {} is a {}, expected a {}", i + 1, name(type.kind), name(expected)));
       }
@@ -104,6 +119,13 @@ class Application {
     }
   }
 
+  void check_scalar() const {
+    if (row_.beside == Row::scalar && !scalar_) refuse("it has no scalar, expected one");
+    if (row_.beside != Row::scalar && scalar_) {
+      refuse(fmt::format("it has the scalar {}, expected none", scalar_->value));
+    }
+  }
+
   void need_components(std::size_t i, int expected) const {
     if (operand(i).components != expected) {
       refuse(
@@ -135,11 +157,12 @@ class Application {
     }
   }
 
-  Signature product(const Scale& scale, int components) const {
-    // One bit for the sign, one for a message of magnitude up to 1.
-    if (scale.log2() + 2 > parameters_.log_q(level())) {
-      refuse(fmt::format("the product's scale {} does not fit the {:.0f} bits that level {} of {} has",
-                         scale.text(), parameters_.log_q(level()), level(), parameters_.max_level()));
+  Signature product(const Scale& scale, int components, double magnitude = 1) const {
+    // One bit for the sign, one for a message of magnitude up to 1, and what a factor makes it grow by.
+    if (scale.log2() + 2 + std::log2(std::max(1.0, magnitude)) > parameters_.log_q(level())) {
+      refuse(fmt::format("the product's scale {}{} does not fit the {:.0f} bits that level {} of {} has",
+                         scale.text(), magnitude > 1 ? fmt::format(" times {:.4g}", magnitude) : "",
+                         parameters_.log_q(level()), level(), parameters_.max_level()));
     }
     Signature signature{operand(0), 0};
     signature.result.scale = scale;
@@ -150,6 +173,29 @@ class Application {
   Signature ciphertext_product(const ValueType& other) const {
     Signature signature = product(operand(0).scale.times(other.scale), key_ ? 2 : 3);
     if (key_) signature.workspace = key_switch_workspace(parameters_, level(), group_);
+    return signature;
+  }
+
+  void need_scalar_to_fit() const {
+    const auto integer = static_cast<double>(integer_of(parameters_, row_.operation, operand(0), *scalar_));
+    if (std::log2(std::max(1.0, std::fabs(integer))) + 2 > parameters_.log_q(level())) {
+      refuse(fmt::format("the scalar {} at scale {} does not fit the {:.0f} bits that level {} of {} has",
+                         scalar_->value, operand(0).scale.text(), parameters_.log_q(level()), level(),
+                         parameters_.max_level()));
+    }
+  }
+
+  Signature scalar_product() const {
+    integer_of(parameters_, row_.operation, operand(0), *scalar_);
+    return product(operand(0).scale.times(scalar_->scale.value_or(parameters_.canonical_scale(level()))),
+                   operand(0).components, std::fabs(scalar_->value));
+  }
+
+  /// A product and its rescale in one: the dropped limb of both components stands in the workspace too.
+  Signature rescaled_product(const ValueType& other) const {
+    const Signature together = ciphertext_product(other);
+    Signature signature = rescaled(together.result);
+    signature.workspace += together.workspace;
     return signature;
   }
 
@@ -165,7 +211,7 @@ class Application {
     }
   }
 
-  Signature rescaled() const;
+  Signature rescaled(const ValueType& type) const;
   Signature switched_down() const;
 
   const Parameters& parameters_;
@@ -173,19 +219,20 @@ class Application {
   std::span<const ValueType> operands_;
   const ValueType* key_;
   int group_;
+  const Scalar* scalar_;
 };
 
-Signature Application::rescaled() const {
+Signature Application::rescaled(const ValueType& type) const {
   need_a_next_level();
   const std::uint64_t prime = parameters_.prime(parameters_.limbs(level()) - 1).value;
-  Signature signature{operand(0), rescale_workspace(parameters_, operand(0).components)};
+  Signature signature{type, rescale_workspace(parameters_, type.components)};
   signature.result.level = level() + 1;
-  signature.result.scale = operand(0).scale.over(prime);
+  signature.result.scale = type.scale.over(prime);
   // Half of the fresh scale's bits would be gone: this is no product, and what is left is mostly noise.
   if (signature.result.scale.log2() < parameters_.scale_bits() / 2.0) {
     refuse(fmt::format(
         "operand 1 has scale {} and is no product: dividing by a prime near 2^{:.0f} would leave no scale",
-        operand(0).scale.text(), std::log2(static_cast<double>(prime))));
+        type.scale.text(), std::log2(static_cast<double>(prime))));
   }
   return signature;
 }
@@ -216,19 +263,32 @@ Signature Application::infer() const {
       return {operand(0), 0};
     case Operation::negate:
       return {operand(0), 0};
+    case Operation::add_scalar:
+    case Operation::sub_scalar:
+    case Operation::scalar_sub:
+      need_scalar_to_fit();
+      return {operand(0), 0};
     case Operation::add_plain:
     case Operation::sub_plain:
+    case Operation::plain_sub:
       need_plaintext_limbs();
       need_equal_scales();
       return {operand(0), 0};
     case Operation::multiply:
+    case Operation::multiply_rescale:
       need_equal_levels();
       need_components(0, 2);
       need_components(1, 2);
-      return ciphertext_product(operand(1));
+      return row_.operation == Operation::multiply ? ciphertext_product(operand(1))
+                                                   : rescaled_product(operand(1));
     case Operation::square:
       need_components(0, 2);
       return ciphertext_product(operand(0));
+    case Operation::square_rescale:
+      need_components(0, 2);
+      return rescaled_product(operand(0));
+    case Operation::multiply_scalar:
+      return scalar_product();
     case Operation::multiply_plain:
       need_plaintext_limbs();
       return product(operand(0).scale.times(operand(1).scale), operand(0).components);
@@ -240,7 +300,7 @@ Signature Application::infer() const {
       need_components(0, 2);
       return key_switched();
     case Operation::rescale:
-      return rescaled();
+      return rescaled(operand(0));
     case Operation::mod_switch:
       return switched_down();
   }
@@ -248,6 +308,15 @@ Signature Application::infer() const {
 }
 
 }  // namespace
+
+std::span<const Operation> operations() {
+  static const auto all = [] {
+    std::array<Operation, kOperations.size()> list{};
+    std::ranges::transform(kOperations, list.begin(), [](const Row& row) { return row.operation; });
+    return list;
+  }();
+  return all;
+}
 
 std::string_view name(Operation operation) { return row_of(operation).name; }
 
@@ -259,12 +328,33 @@ std::optional<Operation> operation_named(std::string_view name) {
 }
 
 int operand_count(Operation operation) { return row_of(operation).operands; }
-bool takes_plaintext(Operation operation) { return row_of(operation).plain_second; }
+bool takes_plaintext(Operation operation) { return row_of(operation).beside == Row::plaintext; }
+bool takes_scalar(Operation operation) { return row_of(operation).beside == Row::scalar; }
+int levels_down(Operation operation) {
+  return operation == Operation::rescale || operation == Operation::mod_switch ||
+                 operation == Operation::multiply_rescale || operation == Operation::square_rescale
+             ? 1
+             : 0;
+}
+bool works_in_place(Operation operation) { return row_of(operation).in_place; }
 KeyUse key_use(Operation operation) { return row_of(operation).key; }
 
+__int128 integer_of(const Parameters& parameters, Operation operation, const ValueType& operand,
+                    const Scalar& scalar) {
+  const bool factor = operation == Operation::multiply_scalar;
+  const Scale scale =
+      factor ? scalar.scale.value_or(parameters.canonical_scale(operand.level)) : operand.scale;
+  const double integer = std::nearbyint(scalar.value * scale.to_double());
+  if (!(std::fabs(integer) < 0x1p126)) {
+    throw StateError(fmt::format("{}: the scalar {} at scale {} is {:.3g}, expected less than 2^126",
+                                 name(operation), scalar.value, scale.text(), integer));
+  }
+  return static_cast<__int128>(integer);
+}
+
 Signature infer(const Parameters& parameters, Operation operation, std::span<const ValueType> operands,
-                const ValueType* key, int group) {
-  return Application(parameters, operation, operands, key, group).infer();
+                const ValueType* key, int group, const Scalar* scalar) {
+  return Application(parameters, operation, operands, key, group, scalar).infer();
 }
 
 }  // namespace fheres::scheme

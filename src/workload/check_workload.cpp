@@ -142,15 +142,14 @@ class WorkloadChecker {
       }
     }
     if (!resolve_key(s, o, *operation, result)) good = false;
+    if (draft.scalar) result.scalar = scheme::Scalar{*draft.scalar, {}};
     if (good) result.operands = std::move(operands);
     return result;
   }
 
   static std::vector<std::string> operation_names() {
     std::vector<std::string> names;
-    for (int i = 0; i <= static_cast<int>(Operation::conjugate); ++i) {
-      names.emplace_back(scheme::name(static_cast<Operation>(i)));
-    }
+    for (Operation operation : scheme::operations()) names.emplace_back(scheme::name(operation));
     return names;
   }
 

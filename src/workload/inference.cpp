@@ -8,7 +8,6 @@
 namespace fheres::workload {
 namespace {
 
-using scheme::Operation;
 using scheme::ValueType;
 
 class Inference {
@@ -53,9 +52,7 @@ class Inference {
         const int level = level_of(operation.operands[0]);
         if (scheme::takes_plaintext(operation.operation)) use_at(operation.operands[1], level);
         if (operation.key) use_at(*operation.key, level);
-        const bool down =
-            operation.operation == Operation::rescale || operation.operation == Operation::mod_switch;
-        results[o] = std::min(level + (down ? 1 : 0), parameters_.max_level());
+        results[o] = std::min(level + scheme::levels_down(operation.operation), parameters_.max_level());
       }
       for (const Output& output : stage.outputs) outputs[output.value] = results[output.result];
     }
@@ -104,7 +101,8 @@ class Inference {
       if (!key) return std::nullopt;
     }
     try {
-      const scheme::Signature signature = scheme::infer(parameters_, operation.operation, operands, key);
+      const scheme::Signature signature = scheme::infer(parameters_, operation.operation, operands, key, 0,
+                                                        operation.scalar ? &*operation.scalar : nullptr);
       operation.type = signature.result;
       operation.scratch_bytes = signature.workspace;
       return operation.type;

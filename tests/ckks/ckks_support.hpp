@@ -44,6 +44,23 @@ inline double largest_error(const std::vector<Complex>& got, const std::vector<C
   return error;
 }
 
+/// A message slot by slot, as a function of the slot's number.
+template <class Formula>
+std::vector<Complex> each(const std::vector<Complex>& message, Formula formula) {
+  std::vector<Complex> result(message.size());
+  for (std::size_t i = 0; i < message.size(); ++i) result[i] = formula(i);
+  return result;
+}
+
+/// Slot i of the message goes to slot i + steps.
+inline std::vector<Complex> rotated(const std::vector<Complex>& message, std::int64_t steps) {
+  const auto slots = static_cast<std::int64_t>(message.size());
+  return each(message, [&](std::size_t i) {
+    return message[static_cast<std::size_t>(((static_cast<std::int64_t>(i) - steps) % slots + slots) %
+                                            slots)];
+  });
+}
+
 /// A client and an evaluator in one place, with convenience forms that poison outputs and workspace first.
 struct World {
   scheme::Parameters parameters;
@@ -78,8 +95,8 @@ struct World {
   }
 
   ckks::Ciphertext apply(scheme::Operation operation, std::vector<const ckks::Ciphertext*> in,
-                         const ckks::Plaintext* plaintext = nullptr,
-                         const ckks::SwitchingKey* key = nullptr) const {
+                         const ckks::Plaintext* plaintext = nullptr, const ckks::SwitchingKey* key = nullptr,
+                         const scheme::Scalar* scalar = nullptr) const {
     std::vector<ckks::CiphertextView> views;
     std::vector<scheme::ValueType> types;
     for (const ckks::Ciphertext* operand : in) {
@@ -88,7 +105,7 @@ struct World {
     }
     if (plaintext != nullptr) types.push_back(plaintext->type());
     const scheme::Signature signature = scheme::infer(
-        parameters, operation, types, key == nullptr ? nullptr : &key->type(), evaluator.group());
+        parameters, operation, types, key == nullptr ? nullptr : &key->type(), evaluator.group(), scalar);
     ckks::Ciphertext out(parameters, signature.result);
     std::ranges::fill(out.bytes(), std::byte{0xa5});
     // Words on both sides of the workspace must survive.
@@ -96,6 +113,7 @@ struct World {
     const std::span<std::byte> bytes = std::as_writable_bytes(std::span(storage));
     const ckks::Workspace workspace = bytes.subspan(32 * 8, signature.workspace);
     ckks::Operands operands{views};
+    operands.scalar = scalar;
     std::optional<ckks::PlaintextView> plain;
     if (plaintext != nullptr) operands.plaintext = &plain.emplace(plaintext->view());
     std::optional<ckks::KeyView> key_view;

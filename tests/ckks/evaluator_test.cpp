@@ -12,22 +12,6 @@ using scheme::Operation;
 
 namespace {
 
-template <class Formula>
-std::vector<Complex> each(const std::vector<Complex>& message, Formula formula) {
-  std::vector<Complex> result(message.size());
-  for (std::size_t i = 0; i < message.size(); ++i) result[i] = formula(i);
-  return result;
-}
-
-// Slot i of the message goes to slot i + steps.
-std::vector<Complex> rotated(const std::vector<Complex>& message, std::int64_t steps) {
-  const auto slots = static_cast<std::int64_t>(message.size());
-  return each(message, [&](std::size_t i) {
-    return message[static_cast<std::size_t>(((static_cast<std::int64_t>(i) - steps) % slots + slots) %
-                                            slots)];
-  });
-}
-
 // Six deviations of a slot whose coefficients have this deviation.
 double slot_bound(const World& w, double deviation, int level) {
   return 6 * deviation * std::sqrt(static_cast<double>(w.parameters.n())) /

@@ -59,3 +59,28 @@ TEST_CASE("parity: rescaling at every level, plain and with a multiplier") {
     }
   });
 }
+
+TEST_CASE("parity: rescaling in two halves, by groups of limbs") {
+  for_every_shape([](Rig& rig) {
+    for (int limbs = 2; limbs <= rig.q_limbs(); ++limbs) {
+      CAPTURE(limbs);
+      TwinPoly values(rig, rig.k(), limbs - 1, 2, 1), tile(rig, rig.k(), limbs - 1, 2);
+      TwinPoly last(rig, rig.k() + limbs - 1, 1, 2);
+      values.randomized();
+      last.randomized();
+      rig.cpu->begin_rescale(last.host, {});
+      rig.cuda->begin_rescale(last.device, rig.stream);
+      CHECK(last.same());
+      const int group = limbs / 2;
+      for (int first = 0; first < limbs - 1; first += group) {
+        const int count = std::min(group, limbs - 1 - first);
+        rig.cpu->finish_rescale(last.host, values.host.limb_range(first, count),
+                                tile.host.limb_range(first, count), {});
+        rig.cuda->finish_rescale(last.device, values.device.limb_range(first, count),
+                                 tile.device.limb_range(first, count), rig.stream);
+      }
+      CHECK(values.same());
+      CHECK(last.same());
+    }
+  });
+}

@@ -97,9 +97,9 @@ struct World {
 
 // The operation on both back ends, with poisoned results and workspaces.
 void check(World& w, std::mt19937_64& random, Operation operation, std::vector<ValueType> operands,
-           const ValueType* key, int group) {
+           const ValueType* key, int group, const scheme::Scalar* scalar = nullptr) {
   INFO(scheme::name(operation) << " level=" << operands.front().level << " group=" << group);
-  const scheme::Signature signature = scheme::infer(w.parameters, operation, operands, key, group);
+  const scheme::Signature signature = scheme::infer(w.parameters, operation, operands, key, group, scalar);
   std::vector<std::unique_ptr<Twin>> inputs;
   std::vector<ckks::CiphertextView> host_ciphertexts, device_ciphertexts;
   std::optional<ckks::PlaintextView> host_plain, device_plain;
@@ -127,14 +127,16 @@ void check(World& w, std::mt19937_64& random, Operation operation, std::vector<V
   std::byte* device_workspace = w.driver->allocate(w.stream.device(), signature.workspace);
 
   const ckks::Evaluator on_host(w.host, group), on_device(w.device, group);
-  on_host.apply(operation,
-                {host_ciphertexts, host_plain ? &*host_plain : nullptr, host_key ? &*host_key : nullptr},
-                {w.parameters, signature.result, out.host_bytes()},
-                {reinterpret_cast<std::byte*>(host_workspace.data()), signature.workspace}, {});
-  on_device.apply(
+  on_host.apply(
       operation,
-      {device_ciphertexts, device_plain ? &*device_plain : nullptr, device_key ? &*device_key : nullptr},
-      {w.parameters, signature.result, out.device}, {device_workspace, signature.workspace}, w.stream);
+      {host_ciphertexts, host_plain ? &*host_plain : nullptr, host_key ? &*host_key : nullptr, scalar},
+      {w.parameters, signature.result, out.host_bytes()},
+      {reinterpret_cast<std::byte*>(host_workspace.data()), signature.workspace}, {});
+  on_device.apply(operation,
+                  {device_ciphertexts, device_plain ? &*device_plain : nullptr,
+                   device_key ? &*device_key : nullptr, scalar},
+                  {w.parameters, signature.result, out.device}, {device_workspace, signature.workspace},
+                  w.stream);
   CHECK(out.same());
   for (const auto& input : inputs) CHECK(input->same());
   w.driver->deallocate(w.stream.device(), device_workspace, signature.workspace);
@@ -150,6 +152,11 @@ void check_level(World& w, std::mt19937_64& random, int level) {
   const ValueType relinearization = scheme::relinearization_key_type(level);
   check(w, random, Operation::add, {x, x}, nullptr, 0);
   check(w, random, Operation::sub_plain, {x, plain}, nullptr, 0);
+  check(w, random, Operation::plain_sub, {x, plain}, nullptr, 0);
+  const scheme::Scalar scalar{-0.37, {}};
+  for (Operation operation : {Operation::add_scalar, Operation::sub_scalar, Operation::scalar_sub}) {
+    check(w, random, operation, {x}, nullptr, 0, &scalar);
+  }
   for (int group : {0, 1, 3}) {
     check(w, random, Operation::rotate, {x}, &rotation, group);
     check(w, random, Operation::conjugate, {x}, &conjugation, group);
@@ -158,6 +165,11 @@ void check_level(World& w, std::mt19937_64& random, int level) {
   check(w, random, Operation::multiply_plain, {x, plain}, nullptr, 0);
   check(w, random, Operation::multiply, {x, x}, nullptr, 0);
   check(w, random, Operation::multiply, {x, x}, &relinearization, 2);
+  check(w, random, Operation::multiply_scalar, {x}, nullptr, 0, &scalar);
+  for (int group : {0, 1, 3}) {
+    check(w, random, Operation::multiply_rescale, {x, x}, &relinearization, group);
+    check(w, random, Operation::square_rescale, {x}, &relinearization, group);
+  }
   check(w, random, Operation::mod_switch, {x}, nullptr, 0);
   ValueType product = x;
   product.scale = x.scale.times(x.scale);

@@ -113,3 +113,26 @@ TEST_CASE("parity: groups of output limbs, with the digits standing elsewhere") 
     }
   });
 }
+
+TEST_CASE("parity: many rotations of one extension") {
+  for_every_shape([](Rig& rig) {
+    const int limbs = rig.q_limbs();
+    Case c(rig, limbs, 0);
+    const int key_digits = c.digits + 1;
+    TwinPoly key(rig, 0, rig.k() + limbs, 2 * key_digits);
+    key.randomized();
+    TwinPoly tile(rig, 0, rig.k() + limbs, c.digits, 1);
+    tile.randomized();
+    for (std::uint32_t exponent :
+         {1U, ring::rotation_exponent(1, rig.basis->log_n()),
+          ring::rotation_exponent(-77, rig.basis->log_n()), ring::conjugation_exponent(rig.basis->log_n())}) {
+      CAPTURE(exponent);
+      c.host.automorphism.exponent = c.device.automorphism.exponent = exponent;
+      TwinPoly out(rig, 0, rig.k() + limbs, 2);
+      rig.cpu->hoisted_product(tile.host, c.host, key.host.data, key_digits, out.host, {});
+      rig.cuda->hoisted_product(tile.device, c.device, key.device.data, key_digits, out.device, rig.stream);
+      CHECK(out.same());
+      CHECK(tile.same());
+    }
+  });
+}

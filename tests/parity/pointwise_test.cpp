@@ -74,12 +74,18 @@ TEST_CASE("parity: negation, scalars and copies") {
     rig.cpu->copy(a.host, copied.host, {});
     rig.cuda->copy(a.device, copied.device, rig.stream);
     CHECK(copied.same());
-    for (std::uint64_t scalar : {std::uint64_t{0}, std::uint64_t{1}, ~std::uint64_t{0}, rig.random()}) {
-      CAPTURE(scalar);
-      TwinPoly scaled(rig, 0, rig.k() + rig.q_limbs(), 2);
+    const auto largest = static_cast<ring::SignedWide>(~ring::Wide{0} >> 1);
+    for (ring::SignedWide scalar :
+         {ring::SignedWide{0}, ring::SignedWide{1}, ring::SignedWide{-1}, largest, -largest,
+          static_cast<ring::SignedWide>(rig.random()) << 20, -static_cast<ring::SignedWide>(rig.random())}) {
+      CAPTURE(static_cast<double>(scalar));
+      TwinPoly scaled(rig, 0, rig.k() + rig.q_limbs(), 2), raised(rig, 0, rig.k() + rig.q_limbs(), 2);
       rig.cpu->multiply_scalar(a.host, scalar, scaled.host, {});
       rig.cuda->multiply_scalar(a.device, scalar, scaled.device, rig.stream);
       CHECK(scaled.same());
+      rig.cpu->add_scalar(a.host, scalar, raised.host, {});
+      rig.cuda->add_scalar(a.device, scalar, raised.device, rig.stream);
+      CHECK(raised.same());
     }
   });
 }

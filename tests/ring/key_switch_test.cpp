@@ -265,3 +265,56 @@ TEST_CASE("switching all limbs at once gives the same as by groups") {
                                           tile.view.limb_range(0, w.k), special.view, out.view, {}),
                   std::logic_error);
 }
+
+TEST_CASE("one extension serves every rotation: the residues that each rotated source would give") {
+  for (const Shape& shape : kShapes) {
+    World w(shape, 27);
+    const int l = shape.q_limbs;
+    const int d = w.basis->digits(l);
+    Poly x = random_poly(*w.basis, w.k, l, 1, w.random);
+    Poly key = random_poly(*w.basis, 0, w.k + l, 2 * d, w.random);
+    Words storage(static_cast<std::size_t>(l) * w.n());
+    const ring::Digits digits{storage.data(), l, w.n(), 0};
+    w.backend->decompose({x.view, {}, {}}, digits, {});
+    Poly shared(*w.basis, 0, w.k + l, d);
+    w.backend->mod_up(digits, shared.view, {});
+    for (std::uint32_t exponent :
+         {1U, ring::rotation_exponent(1, shape.log_n), ring::rotation_exponent(-1, shape.log_n),
+          ring::conjugation_exponent(shape.log_n)}) {
+      CAPTURE(exponent);
+      const ring::Source source{x.view, {exponent}, {}};
+      w.backend->decompose(source, digits, {});
+      Poly own(*w.basis, 0, w.k + l, d);
+      w.backend->mod_up(digits, own.view, {});
+      Poly expected(*w.basis, 0, w.k + l, 2);
+      w.backend->key_product(own.view, source, key.words.data(), d, expected.view, {});
+      Poly out(*w.basis, 0, w.k + l, 2);
+      w.backend->hoisted_product(shared.view, source, key.words.data(), d, out.view, {});
+      CHECK(out.words == expected.words);
+    }
+    Poly factor = random_poly(*w.basis, w.k, l, 1, w.random);
+    Poly out(*w.basis, 0, w.k + l, 2);
+    CHECK_THROWS_AS(
+        w.backend->hoisted_product(shared.view, {x.view, {}, factor.view}, key.words.data(), d, out.view, {}),
+        std::logic_error);
+  }
+}
+
+TEST_CASE("rescaling in two halves, limb by limb and in place, gives the same as at once") {
+  for (const Shape& shape : kShapes) {
+    World w(shape, 28);
+    for (int l = 2; l <= shape.q_limbs; ++l) {
+      Poly x = random_poly(*w.basis, w.k, l, 2, w.random);
+      Poly expected(*w.basis, w.k, l - 1, 2);
+      Poly scratch(*w.basis, w.k + l - 1, 1, 2);
+      w.backend->rescale(x.view, 1, expected.view, scratch.view, {});
+      const ring::View last = x.view.limb_range(l - 1, 1);
+      w.backend->begin_rescale(last, {});
+      for (int t = 0; t < l - 1; ++t) {
+        Poly tile(*w.basis, w.k + t, 1, 2);
+        w.backend->finish_rescale(last, x.view.limb_range(t, 1), tile.view, {});
+      }
+      CHECK(std::equal(expected.words.begin(), expected.words.end(), x.words.begin()));
+    }
+  }
+}

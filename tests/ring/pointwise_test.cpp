@@ -71,10 +71,26 @@ TEST_CASE("products: pointwise, broadcast, accumulated, by a scalar") {
   w.check(out, 2, [&](int t, int j, std::size_t i, std::uint64_t) {
     return Wide{a.at(t, j, i)} * b.at(t, j, i) + Wide{a.at(t, j, i)} * one.at(t, 0, i);
   });
-  for (std::uint64_t scalar :
-       {std::uint64_t{0}, std::uint64_t{1}, std::numeric_limits<std::uint64_t>::max()}) {
+}
+
+TEST_CASE("integers of any sign and size, as factors and as constant polynomials") {
+  World w;
+  Poly a = random_poly(*w.basis, 0, 5, 2, w.random);
+  Poly out(*w.basis, 0, 5, 2);
+  const ring::SignedWide largest = static_cast<ring::SignedWide>(~Wide{0} >> 1);
+  for (ring::SignedWide scalar : {ring::SignedWide{0}, ring::SignedWide{1}, ring::SignedWide{-1},
+                                  static_cast<ring::SignedWide>(w.random()), largest, -largest}) {
+    // The residue by division, apart from the code under test.
+    const auto residue = [scalar](std::uint64_t q) {
+      const auto rest = static_cast<ring::SignedWide>(scalar % static_cast<ring::SignedWide>(q));
+      return static_cast<Wide>(rest < 0 ? rest + static_cast<ring::SignedWide>(q) : rest);
+    };
     w.backend->multiply_scalar(a.view, scalar, out.view, {});
-    w.check(out, 2, [&](int t, int j, std::size_t i, std::uint64_t) { return Wide{a.at(t, j, i)} * scalar; });
+    w.check(out, 2, [&](int t, int j, std::size_t i, std::uint64_t q) { return a.at(t, j, i) * residue(q); });
+    w.backend->add_scalar(a.view, scalar, out.view, {});
+    w.check(out, 2, [&](int t, int j, std::size_t i, std::uint64_t q) {
+      return a.at(t, j, i) + (j == 0 ? residue(q) : 0);
+    });
   }
 }
 

@@ -134,9 +134,49 @@ TEST_CASE("operands of the wrong kind, domain or number are named by position") 
         std::string::npos);
 }
 
+TEST_CASE("a product that is rescaled at once goes from canonical scale to canonical scale") {
+  ValueType key = at_level(Kind::relinearization_key, 0);
+  for (int level = 0; level < set_f().max_level(); ++level) {
+    const Signature merged = run(Operation::multiply_rescale, {ciphertext(level), ciphertext(level)}, &key);
+    CHECK(merged.result == ciphertext(level + 1));
+    CHECK(merged.workspace == key_switch_workspace(set_f(), level, 0) + rescale_workspace(set_f(), 2));
+    CHECK(levels_down(Operation::multiply_rescale) == 1);
+  }
+  CHECK(refusal(Operation::square_rescale, {ciphertext(1)}) == "square_rescale: it has no key, expected one");
+}
+
+TEST_CASE("a scalar is the integer nearest to it at its scale, and has to fit") {
+  const auto scalar_refusal = [](Operation operation, const ValueType& operand,
+                                 const Scalar& scalar) -> std::string {
+    try {
+      infer(set_f(), operation, {&operand, 1}, nullptr, 0, &scalar);
+    } catch (const StateError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  const Scalar half{-0.5, {}};
+  CHECK(integer_of(set_f(), Operation::add_scalar, ciphertext(), half) == -(__int128{1} << 39));
+  const Scalar three{2.6, Scale::power_of_two(0)};
+  CHECK(integer_of(set_f(), Operation::multiply_scalar, ciphertext(), three) == 3);
+  const ValueType operand = ciphertext(3);
+  const Signature product = infer(set_f(), Operation::multiply_scalar, {&operand, 1}, nullptr, 0, &half);
+  CHECK(run(Operation::rescale, {product.result}).result == ciphertext(4));
+  CHECK(scalar_refusal(Operation::add_scalar, ciphertext(7), {1e6, {}}) ==
+        "add_scalar: the scalar 1000000 at scale 2^40 does not fit the 60 bits that level 7 of 7 has");
+  CHECK(scalar_refusal(Operation::multiply_scalar, ciphertext(7), {1e6, Scale::power_of_two(0)})
+            .find("times 1e+06 does not fit the 60 bits") != std::string::npos);
+  CHECK(
+      scalar_refusal(Operation::multiply_scalar, ciphertext(), {1e40, {}}).find("expected less than 2^126") !=
+      std::string::npos);
+  CHECK(scalar_refusal(Operation::negate, ciphertext(), half) ==
+        "negate: it has the scalar -0.5, expected none");
+  CHECK(refusal(Operation::add_scalar, {ciphertext()}) == "add_scalar: it has no scalar, expected one");
+}
+
 TEST_CASE("every operation's name finds it again") {
-  for (int i = 0; i <= static_cast<int>(Operation::conjugate); ++i) {
-    const auto operation = static_cast<Operation>(i);
+  CHECK(operations().size() == 20);
+  for (const Operation operation : operations()) {
     CHECK(operation_named(name(operation)) == operation);
     CHECK(operand_count(operation) == (takes_plaintext(operation) ? 2 : operand_count(operation)));
   }

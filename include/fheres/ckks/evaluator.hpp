@@ -22,6 +22,7 @@ struct Operands {
   std::span<const CiphertextView> ciphertexts;
   const PlaintextView* plaintext = nullptr;
   const KeyView* key = nullptr;
+  const scheme::Scalar* scalar = nullptr;
 };
 
 /// Arithmetic on ciphertexts that somebody else stores, on the context's device.
@@ -29,8 +30,8 @@ struct Operands {
 /// Every operation: checks types through scheme::infer and throws StateError with both figures before
 /// anything is queued; queues its work on `stream` (an empty stream on the cpu back end: complete on return);
 /// allocates nothing. `out` has exactly the type that infer gives, and is written whole. Workspace has at
-/// least infer's bytes, and that many are used exactly. `out` may be an input itself for add, sub, negate,
-/// add_plain, sub_plain and multiply_plain; elsewhere it overlaps no input, and workspace overlaps nothing.
+/// least infer's bytes, and that many are used exactly. `out` may be an input itself where
+/// scheme::works_in_place; elsewhere it overlaps no input, and workspace overlaps nothing.
 /// Results are bit-identical on every back end and for every group size. Thread safe.
 class Evaluator {
  public:
@@ -52,6 +53,18 @@ class Evaluator {
                  const Stream& stream) const;
   void sub_plain(const CiphertextView& a, const PlaintextView& b, const CiphertextRef& out,
                  const Stream& stream) const;
+  /// b - a.
+  void plain_sub(const CiphertextView& a, const PlaintextView& b, const CiphertextRef& out,
+                 const Stream& stream) const;
+  /// With a number in every slot: a + b, a - b, b - a, a * b (scheme::Scalar says at which scale).
+  void add_scalar(const CiphertextView& a, const scheme::Scalar& b, const CiphertextRef& out,
+                  const Stream& stream) const;
+  void sub_scalar(const CiphertextView& a, const scheme::Scalar& b, const CiphertextRef& out,
+                  const Stream& stream) const;
+  void scalar_sub(const CiphertextView& a, const scheme::Scalar& b, const CiphertextRef& out,
+                  const Stream& stream) const;
+  void multiply_scalar(const CiphertextView& a, const scheme::Scalar& b, const CiphertextRef& out,
+                       const Stream& stream) const;
   void multiply_plain(const CiphertextView& a, const PlaintextView& b, const CiphertextRef& out,
                       const Stream& stream) const;
   /// Three components.
@@ -63,6 +76,11 @@ class Evaluator {
                 const CiphertextRef& out, Workspace workspace, const Stream& stream) const;
   void square(const CiphertextView& a, const KeyView& key, const CiphertextRef& out, Workspace workspace,
               const Stream& stream) const;
+  /// Multiplied, relinearized and rescaled in one: one level down, the residues of the two after each other.
+  void multiply_rescale(const CiphertextView& a, const CiphertextView& b, const KeyView& key,
+                        const CiphertextRef& out, Workspace workspace, const Stream& stream) const;
+  void square_rescale(const CiphertextView& a, const KeyView& key, const CiphertextRef& out,
+                      Workspace workspace, const Stream& stream) const;
   void relinearize(const CiphertextView& a, const KeyView& key, const CiphertextRef& out, Workspace workspace,
                    const Stream& stream) const;
   /// Divides by the level's last prime: one level down.

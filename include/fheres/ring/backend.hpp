@@ -63,9 +63,12 @@ class Backend {
   virtual void multiply(ConstView a, ConstView b, View out, const memory::Stream& stream) const = 0;
   /// out += a * b, b as in multiply. `out` is an input too.
   virtual void multiply_add(ConstView a, ConstView b, View out, const memory::Stream& stream) const = 0;
-  /// a * scalar; the scalar is reduced modulo each prime.
-  virtual void multiply_scalar(ConstView a, std::uint64_t scalar, View out,
+  /// a * scalar; the scalar, above -2^127, is reduced modulo each prime.
+  virtual void multiply_scalar(ConstView a, SignedWide scalar, View out,
                                const memory::Stream& stream) const = 0;
+  /// a + scalar as a constant polynomial, ntt: added to every residue of polynomial 0; the others are a's,
+  /// unchanged. The scalar as in multiply_scalar.
+  virtual void add_scalar(ConstView a, SignedWide scalar, View out, const memory::Stream& stream) const = 0;
   virtual void copy(ConstView in, View out, const memory::Stream& stream) const = 0;
   /// Two polynomials each in, three out: (a0 b0, a0 b1 + a1 b0, a1 b1). a and b may be the same; not in
   /// place.
@@ -111,6 +114,13 @@ class Backend {
   virtual void key_product(ConstView extended, const Source& source, const std::uint64_t* key, int key_digits,
                            View out, const memory::Stream& stream) const = 0;
 
+  /// key_product where `extended` is of the source before its automorphism, and is read through it too: one
+  /// extension serves many rotations (hoisting). Centred digits are odd functions of the coefficients, so the
+  /// extension of a rotated source is the rotated extension, residue by residue: the result is the one that
+  /// decomposing the rotated source gives. The source has no factor.
+  virtual void hoisted_product(ConstView extended, const Source& source, const std::uint64_t* key,
+                               int key_digits, View out, const memory::Stream& stream) const = 0;
+
   /// mod_up into `tile`, then key_product of it into `out`: the two are one so that a device need not write
   /// the transformed tile. `tile` is as mod_up's out, its contents on return are unspecified but for the
   /// places that mod_up does not touch. `digits` may stand in the tile as in mod_up. `out` must not overlap
@@ -151,6 +161,12 @@ class Backend {
   /// Exact. `last` is workspace: one limb, as many polynomials as in. out overlaps neither in nor last.
   virtual void rescale(ConstView in, std::uint64_t multiplier, View out, View last,
                        const memory::Stream& stream) const = 0;
+  /// The same in two halves, in place and without a multiplier, for values that are made by groups of limbs. The
+  /// first turns the last limb, one prime of Q, any number of polynomials, into y.
+  virtual void begin_rescale(View last, const memory::Stream& stream) const = 0;
+  /// The second, for a contiguous range of Q limbs before the last one. `last` is what begin_rescale left,
+  /// `tile` has the shape of `values`, contents unspecified on return.
+  virtual void finish_rescale(ConstView last, View values, View tile, const memory::Stream& stream) const = 0;
 
  protected:
   explicit Backend(std::shared_ptr<const Basis> basis) : basis_(std::move(basis)) {}

@@ -14,6 +14,7 @@
 namespace fheres::ring {
 
 using Wide = unsigned __int128;
+using SignedWide = __int128;
 
 FHERES_HOST_DEVICE inline std::uint64_t high_word(std::uint64_t a, std::uint64_t b) {
   return static_cast<std::uint64_t>((static_cast<Wide>(a) * b) >> 64);
@@ -60,6 +61,12 @@ FHERES_HOST_DEVICE inline std::uint64_t reduce_wide(Wide x, const scheme::Modulu
 /// Any 64-bit value modulo q.
 FHERES_HOST_DEVICE inline std::uint64_t reduce_word(std::uint64_t x, const scheme::Modulus& q) {
   return reduce_once(x - high_word(x, q.ratio_high) * q.value, q.value);
+}
+
+/// Any integer above -2^127 modulo q, in [0, q).
+FHERES_HOST_DEVICE inline std::uint64_t reduce_signed(SignedWide x, const scheme::Modulus& q) {
+  const std::uint64_t rest = reduce_wide(x < 0 ? Wide{0} - static_cast<Wide>(x) : static_cast<Wide>(x), q);
+  return x < 0 && rest != 0 ? q.value - rest : rest;
 }
 
 /// Operands in [0, q), result in [0, q).

@@ -63,6 +63,7 @@ struct OperationDraft {
   std::optional<Name> key;
   std::optional<std::int64_t> steps;  // rotate without a key's name: the declared key with these steps
   Place steps_place;
+  std::optional<double> scalar;  // add_scalar and its like: the number beside the operand
 };
 
 struct RequirementDraft {

@@ -27,6 +27,7 @@ struct BodyOperation {
   scheme::Operation operation = scheme::Operation::add;
   std::vector<Operand> operands;
   std::optional<Operand> key;
+  std::optional<scheme::Scalar> scalar;
   scheme::ValueType type;             // of the result
   Bytes scratch_bytes = 0;            // exact workspace of the operation
   std::optional<std::size_t> output;  // index into Stage::outputs, where the result is kept

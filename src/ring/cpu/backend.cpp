@@ -148,16 +148,33 @@ void CpuBackend::multiply_add(ConstView a, ConstView b, View out, const memory::
   });
 }
 
-void CpuBackend::multiply_scalar(ConstView a, std::uint64_t scalar, View out,
+void CpuBackend::multiply_scalar(ConstView a, SignedWide scalar, View out,
                                  const memory::Stream& stream) const {
   shapes::unary(basis(), a, out);
   run(stream, [this, a, scalar, out] {
     for_each(a.limbs, a.polynomials, [&](int limb, int polynomial) {
       const scheme::Modulus& q = basis().prime(a.first_prime + limb);
-      const Shoup factor = make_shoup(reduce_word(scalar, q), q.value);
+      const Shoup factor = make_shoup(reduce_signed(scalar, q), q.value);
       const std::uint64_t* x = a.at(limb, polynomial);
       std::uint64_t* z = out.at(limb, polynomial);
       for (std::size_t i = 0; i < basis().n(); ++i) z[i] = mul_shoup(x[i], factor, q.value);
+    });
+  });
+}
+
+void CpuBackend::add_scalar(ConstView a, SignedWide scalar, View out, const memory::Stream& stream) const {
+  shapes::unary(basis(), a, out);
+  run(stream, [this, a, scalar, out] {
+    for_each(a.limbs, a.polynomials, [&](int limb, int polynomial) {
+      const std::uint64_t* x = a.at(limb, polynomial);
+      std::uint64_t* z = out.at(limb, polynomial);
+      if (polynomial != 0) {
+        if (z != x) std::copy_n(x, basis().n(), z);
+        return;
+      }
+      const scheme::Modulus& q = basis().prime(a.first_prime + limb);
+      const std::uint64_t constant = reduce_signed(scalar, q);
+      for (std::size_t i = 0; i < basis().n(); ++i) z[i] = add_reduced(x[i], constant, q.value);
     });
   });
 }

@@ -25,8 +25,8 @@ class CpuBackend final : public Backend {
   void negate(ConstView a, View out, const memory::Stream& stream) const override;
   void multiply(ConstView a, ConstView b, View out, const memory::Stream& stream) const override;
   void multiply_add(ConstView a, ConstView b, View out, const memory::Stream& stream) const override;
-  void multiply_scalar(ConstView a, std::uint64_t scalar, View out,
-                       const memory::Stream& stream) const override;
+  void multiply_scalar(ConstView a, SignedWide scalar, View out, const memory::Stream& stream) const override;
+  void add_scalar(ConstView a, SignedWide scalar, View out, const memory::Stream& stream) const override;
   void copy(ConstView in, View out, const memory::Stream& stream) const override;
   void tensor(ConstView a, ConstView b, View out, const memory::Stream& stream) const override;
   void tensor_add(ConstView a, ConstView b, View out, const memory::Stream& stream) const override;
@@ -36,11 +36,15 @@ class CpuBackend final : public Backend {
   void mod_up(ConstDigits digits, View out, const memory::Stream& stream) const override;
   void key_product(ConstView extended, const Source& source, const std::uint64_t* key, int key_digits,
                    View out, const memory::Stream& stream) const override;
+  void hoisted_product(ConstView extended, const Source& source, const std::uint64_t* key, int key_digits,
+                       View out, const memory::Stream& stream) const override;
   void begin_mod_down(View special, const memory::Stream& stream) const override;
   void mod_down(ConstView special, View values, ConstView addend, Automorphism automorphism, View tile,
                 const memory::Stream& stream) const override;
   void rescale(ConstView in, std::uint64_t multiplier, View out, View last,
                const memory::Stream& stream) const override;
+  void begin_rescale(View last, const memory::Stream& stream) const override;
+  void finish_rescale(ConstView last, View values, View tile, const memory::Stream& stream) const override;
 
  private:
   /// Runs `work` now, or in the stream's order.
@@ -48,6 +52,10 @@ class CpuBackend final : public Backend {
   /// add and subtract: op(x, y, q) a word; polynomials that b lacks are a's.
   template <class Op>
   void combine(ConstView a, ConstView b, View out, const memory::Stream& stream, Op op) const;
+
+  /// key_product, `extended` read through an automorphism.
+  void product(ConstView extended, Automorphism automorphism, const Source& source, const std::uint64_t* key,
+               int key_digits, View out, const memory::Stream& stream) const;
 
   std::shared_ptr<memory::Driver> driver_;
 };

@@ -17,6 +17,14 @@ constexpr std::size_t kChunk = 512;
 
 std::size_t size(int value) { return static_cast<std::size_t>(value); }
 
+// Positions [first, first + count) of x(X^exponent).
+void gather(const std::uint64_t* x, Automorphism automorphism, std::size_t first, std::size_t count,
+            int log_n, std::uint64_t* out) {
+  for (std::size_t i = 0; i < count; ++i) {
+    out[i] = x[automorphism_source(static_cast<std::uint32_t>(first + i), automorphism.exponent, log_n)];
+  }
+}
+
 // Positions [first, first + count) of a source's limb.
 void read_source(const Source& source, int limb, std::size_t first, std::size_t count, const Basis& basis,
                  std::uint64_t* out) {
@@ -26,10 +34,7 @@ void read_source(const Source& source, int limb, std::size_t first, std::size_t 
     const std::uint64_t* y = source.factor.at(limb, 0);
     for (std::size_t i = 0; i < count; ++i) out[i] = mul_barrett(x[first + i], y[first + i], q);
   } else if (source.automorphism.exponent != 1) {
-    for (std::size_t i = 0; i < count; ++i) {
-      out[i] = x[automorphism_source(static_cast<std::uint32_t>(first + i), source.automorphism.exponent,
-                                     basis.log_n())];
-    }
+    gather(x, source.automorphism, first, count, basis.log_n(), out);
   } else {
     std::copy_n(x + first, count, out);
   }
@@ -109,8 +114,20 @@ void CpuBackend::mod_up(ConstDigits digits, View out, const memory::Stream& stre
 void CpuBackend::key_product(ConstView extended, const Source& source, const std::uint64_t* key,
                              int key_digits, View out, const memory::Stream& stream) const {
   shapes::key_product(basis(), extended, source, key, key_digits, out);
+  product(extended, {}, source, key, key_digits, out, stream);
+}
+
+void CpuBackend::hoisted_product(ConstView extended, const Source& source, const std::uint64_t* key,
+                                 int key_digits, View out, const memory::Stream& stream) const {
+  shapes::hoisted_product(basis(), extended, source, key, key_digits, out);
+  product(extended, source.automorphism, source, key, key_digits, out, stream);
+}
+
+void CpuBackend::product(ConstView extended, Automorphism automorphism, const Source& source,
+                         const std::uint64_t* key, int key_digits, View out,
+                         const memory::Stream& stream) const {
   const int d = extended.polynomials;
-  run(stream, [this, extended, source, key, key_digits, out, d] {
+  run(stream, [this, extended, automorphism, source, key, key_digits, out, d] {
     const Basis& b = basis();
     const std::size_t chunks = (b.n() + kChunk - 1) / kChunk;
     parallel_for(size(out.limbs) * chunks, [&](std::size_t index) {
@@ -128,6 +145,9 @@ void CpuBackend::key_product(ConstView extended, const Source& source, const std
         const std::uint64_t* x = extended.at(limb, digit) + start;
         if (own >= 0 && own / b.digit_limbs() == digit) {
           read_source(source, own, start, count, b, held.data());
+          x = held.data();
+        } else if (automorphism.exponent != 1) {
+          gather(extended.at(limb, digit), automorphism, start, count, b.log_n(), held.data());
           x = held.data();
         }
         const std::size_t row = size(prime) * 2 * size(key_digits) + size(digit);
@@ -251,6 +271,43 @@ void CpuBackend::rescale(ConstView in, std::uint64_t multiplier, View out, View 
           z[i] = mul_shoup(mul_shoup(x[i], factor, t.value) + t.value - z[i], divisor, t.value);
         }
       }
+    });
+  });
+}
+
+void CpuBackend::begin_rescale(View last, const memory::Stream& stream) const {
+  shapes::begin_rescale(basis(), last);
+  run(stream, [this, last] {
+    const Basis& b = basis();
+    const scheme::Modulus& dropped = b.prime(last.first_prime);
+    const std::uint64_t half = (dropped.value - 1) / 2;
+    parallel_for(size(last.polynomials), [&](std::size_t index) {
+      std::uint64_t* x = last.at(0, static_cast<int>(index));
+      cpu::inverse(x, b.ntt(last.first_prime), b.log_n(), dropped);
+      for (std::size_t i = 0; i < b.n(); ++i) x[i] = add_reduced(x[i], half, dropped.value);
+    });
+  });
+}
+
+void CpuBackend::finish_rescale(ConstView last, View values, View tile, const memory::Stream& stream) const {
+  shapes::finish_rescale(basis(), last, values, tile);
+  run(stream, [this, last, values, tile] {
+    const Basis& b = basis();
+    const std::uint64_t half = (b.prime(last.first_prime).value - 1) / 2;
+    const Shoup* divisors =
+        b.conversion().last_inverse.data() + size(last.first_prime - b.special_limbs()) * size(b.q_limbs());
+    parallel_for(size(values.limbs) * size(values.polynomials), [&](std::size_t index) {
+      const int limb = static_cast<int>(index) / values.polynomials;
+      const int polynomial = static_cast<int>(index) % values.polynomials;
+      const int prime = values.first_prime + limb;
+      const scheme::Modulus& t = b.prime(prime);
+      const Shoup divisor = divisors[prime - b.special_limbs()];
+      const std::uint64_t* y = last.at(0, polynomial);
+      std::uint64_t* z = tile.at(limb, polynomial);
+      for (std::size_t i = 0; i < b.n(); ++i) z[i] = recentre(y[i], half, t);
+      cpu::forward(z, b.ntt(prime), b.log_n(), t.value);
+      std::uint64_t* x = values.at(limb, polynomial);
+      for (std::size_t i = 0; i < b.n(); ++i) x[i] = mul_shoup(x[i] + t.value - z[i], divisor, t.value);
     });
   });
 }

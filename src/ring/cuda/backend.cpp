@@ -35,7 +35,8 @@ class CudaBackend final : public Backend {
   void negate(ConstView a, View out, const Stream& stream) const override;
   void multiply(ConstView a, ConstView b, View out, const Stream& stream) const override;
   void multiply_add(ConstView a, ConstView b, View out, const Stream& stream) const override;
-  void multiply_scalar(ConstView a, std::uint64_t scalar, View out, const Stream& stream) const override;
+  void multiply_scalar(ConstView a, SignedWide scalar, View out, const Stream& stream) const override;
+  void add_scalar(ConstView a, SignedWide scalar, View out, const Stream& stream) const override;
   void copy(ConstView in, View out, const Stream& stream) const override;
   void tensor(ConstView a, ConstView b, View out, const Stream& stream) const override;
   void tensor_add(ConstView a, ConstView b, View out, const Stream& stream) const override;
@@ -45,6 +46,8 @@ class CudaBackend final : public Backend {
   void mod_up(ConstDigits digits, View out, const Stream& stream) const override;
   void key_product(ConstView extended, const Source& source, const std::uint64_t* key, int key_digits,
                    View out, const Stream& stream) const override;
+  void hoisted_product(ConstView extended, const Source& source, const std::uint64_t* key, int key_digits,
+                       View out, const Stream& stream) const override;
   void switch_group(ConstDigits digits, const Source& source, const std::uint64_t* key, int key_digits,
                     View tile, View out, const Stream& stream) const override;
   void switch_whole(ConstDigits digits, const Source& source, const std::uint64_t* key, int key_digits,
@@ -54,6 +57,8 @@ class CudaBackend final : public Backend {
                 const Stream& stream) const override;
   void rescale(ConstView in, std::uint64_t multiplier, View out, View last,
                const Stream& stream) const override;
+  void begin_rescale(View last, const Stream& stream) const override;
+  void finish_rescale(ConstView last, View values, View tile, const Stream& stream) const override;
 
  private:
   /// Makes the device current for a scope and gives the vendor's stream. std::logic_error for a stream of elsewhere.
@@ -68,6 +73,14 @@ class CudaBackend final : public Backend {
   };
 
   const cuda::Tables& tables() const { return tables_.get(); }
+  std::uint64_t half_of(int prime) const { return (basis().prime(prime).value - 1) / 2; }
+  /// How the inverse transform of a limb that is dropped ends: times multiplier / N, plus half of the prime.
+  cuda::Affine last_end(int prime, std::uint64_t multiplier) const {
+    const scheme::Modulus& q = basis().prime(prime);
+    const std::uint64_t factor =
+        mul_barrett(basis().ntt(prime).n_inverse.value, reduce_word(multiplier, q), q);
+    return {make_shoup(factor, q.value), half_of(prime), 0};
+  }
 
   std::shared_ptr<memory::Driver> driver_;
   memory::Location device_;
@@ -134,9 +147,14 @@ void CudaBackend::multiply_add(ConstView a, ConstView b, View out, const Stream&
   cuda::pointwise(tables(), cuda::Pointwise::multiply_add, a, b, out, Queue(*this, stream));
 }
 
-void CudaBackend::multiply_scalar(ConstView a, std::uint64_t scalar, View out, const Stream& stream) const {
+void CudaBackend::multiply_scalar(ConstView a, SignedWide scalar, View out, const Stream& stream) const {
   shapes::unary(basis(), a, out);
   cuda::multiply_scalar(tables(), a, scalar, out, Queue(*this, stream));
+}
+
+void CudaBackend::add_scalar(ConstView a, SignedWide scalar, View out, const Stream& stream) const {
+  shapes::unary(basis(), a, out);
+  cuda::add_scalar(tables(), a, scalar, out, Queue(*this, stream));
 }
 
 void CudaBackend::copy(ConstView in, View out, const Stream& stream) const {
@@ -177,8 +195,15 @@ void CudaBackend::mod_up(ConstDigits digits, View out, const Stream& stream) con
 void CudaBackend::key_product(ConstView extended, const Source& source, const std::uint64_t* key,
                               int key_digits, View out, const Stream& stream) const {
   shapes::key_product(basis(), extended, source, key, key_digits, out);
-  cuda::key_product(tables(), extended, source, key, key_digits, {cuda::array(out), {}, out.limbs},
+  cuda::key_product(tables(), extended, 1, source, key, key_digits, {cuda::array(out), {}, out.limbs},
                     Queue(*this, stream));
+}
+
+void CudaBackend::hoisted_product(ConstView extended, const Source& source, const std::uint64_t* key,
+                                  int key_digits, View out, const Stream& stream) const {
+  shapes::hoisted_product(basis(), extended, source, key, key_digits, out);
+  cuda::key_product(tables(), extended, source.automorphism.exponent, source, key, key_digits,
+                    {cuda::array(out), {}, out.limbs}, Queue(*this, stream));
 }
 
 void CudaBackend::switch_group(ConstDigits digits, const Source& source, const std::uint64_t* key,
@@ -212,12 +237,22 @@ void CudaBackend::mod_down(ConstView special, View values, ConstView addend, Aut
 void CudaBackend::rescale(ConstView in, std::uint64_t multiplier, View out, View last,
                           const Stream& stream) const {
   shapes::rescale(basis(), in, out, last);
-  const scheme::Modulus& dropped = basis().prime(last.first_prime);
-  const std::uint64_t half = (dropped.value - 1) / 2;
-  const std::uint64_t factor =
-      mul_barrett(basis().ntt(last.first_prime).n_inverse.value, reduce_word(multiplier, dropped), dropped);
-  cuda::rescale(tables(), in, multiplier, {make_shoup(factor, dropped.value), half, 0}, half, out, last,
-                Queue(*this, stream));
+  const Queue queue(*this, stream);
+  cuda::begin_rescale(tables(), in.limb_range(in.limbs - 1, 1), last_end(last.first_prime, multiplier), last,
+                      queue);
+  cuda::finish_rescale(tables(), last, half_of(last.first_prime), in.limb_range(0, out.limbs), multiplier,
+                       out, out, queue);
+}
+
+void CudaBackend::begin_rescale(View last, const Stream& stream) const {
+  shapes::begin_rescale(basis(), last);
+  cuda::begin_rescale(tables(), last, last_end(last.first_prime, 1), last, Queue(*this, stream));
+}
+
+void CudaBackend::finish_rescale(ConstView last, View values, View tile, const Stream& stream) const {
+  shapes::finish_rescale(basis(), last, values, tile);
+  cuda::finish_rescale(tables(), last, half_of(last.first_prime), values, 1, values, tile,
+                       Queue(*this, stream));
 }
 
 }  // namespace

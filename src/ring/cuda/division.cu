@@ -118,7 +118,7 @@ struct FromLast {
   }
 };
 
-/// out = (in multiplier - z) / q_last, canonical. z stands in `out`.
+/// out = (in multiplier - z) / q_last, canonical. `out` may be `in`, or where z stands.
 struct IntoRescaled {
   ConstArray in;
   Array out;
@@ -172,20 +172,24 @@ void mod_down(const Tables& tables, ConstView special, View values, ConstView ad
   run_pass<false, true>("mod down rows", tables, job, Plain{read_only(middle)}, into, stream);
 }
 
-void rescale(const Tables& tables, ConstView in, u64 multiplier, const Affine& end, u64 half, View out,
-             View last, cudaStream_t stream) {
+void begin_rescale(const Tables& tables, ConstView in_last, const Affine& end, View last,
+                   cudaStream_t stream) {
   const Job dropped{last.first_prime, 1, last.polynomials, 0, 0};
   const Array y = array(last);
-  inverse_rows(tables, dropped, array(in.limb_range(in.limbs - 1, 1)), y, stream);
+  inverse_rows(tables, dropped, array(in_last), y, stream);
   Ends ends;
   ends.one = end;
   inverse_columns(tables, dropped, y, ends, stream);
+}
 
+void finish_rescale(const Tables& tables, ConstView last, u64 half, ConstView in, u64 multiplier, View out,
+                    View tile, cudaStream_t stream) {
   const Job kept{out.first_prime, out.limbs, out.polynomials, 0, 0};
-  const Array middle = array(out);
-  run_pass<true, true>("rescale columns", tables, kept, FromLast{read_only(y), half}, Stored{middle}, stream);
+  const Array middle = array(tile);
+  run_pass<true, true>("rescale columns", tables, kept, FromLast{array(last), half}, Stored{middle}, stream);
   const std::size_t dropped_limb = static_cast<std::size_t>(last.first_prime - tables.special_limbs);
-  const IntoRescaled into{array(in), middle, tables.last_inverse + dropped_limb * tables.q_limbs, multiplier};
+  const IntoRescaled into{array(in), array(out), tables.last_inverse + dropped_limb * tables.q_limbs,
+                          multiplier};
   run_pass<false, true>("rescale rows", tables, kept, Plain{read_only(middle)}, into, stream);
 }
 

@@ -34,15 +34,19 @@ struct KeyRows {
 
 constexpr int kProductThreads = 128;  // each sums two neighbouring coefficients
 
+/// kGather: the extended residues are read through X -> X^exponent, writes stay neighbours.
+template <bool kGather>
 __global__ void __launch_bounds__(kProductThreads)
-    key_product_kernel(const Tables tables, const ConstArray extended, const SourceArray source,
-                       const u64* key, const int key_digits, const int digits, const int first_prime,
-                       const Products out) {
+    key_product_kernel(const Tables tables, const ConstArray extended, const unsigned exponent,
+                       const SourceArray source, const u64* key, const int key_digits, const int digits,
+                       const int first_prime, const Products out) {
   const int limb = static_cast<int>(blockIdx.y);
   const int prime = first_prime + limb;
   const KeyRows rows(tables, key, key_digits, prime);
   const unsigned position = 2 * (blockIdx.x * kProductThreads + threadIdx.x);
-  const u64* const residues = extended.at(limb, 0) + position;
+  const u64* const residues = extended.at(limb, 0);
+  const unsigned from[2] = {kGather ? gather_source(position, exponent, tables.log_n) : position,
+                            kGather ? gather_source(position + 1, exponent, tables.log_n) : position + 1};
 
   Wide sum[2][2] = {{0, 0}, {0, 0}};
   const auto accumulate = [&](ulonglong2 x, int digit) {
@@ -54,8 +58,9 @@ __global__ void __launch_bounds__(kProductThreads)
     }
   };
   const auto residue = [&](int digit) {
-    return *reinterpret_cast<const ulonglong2*>(residues +
-                                                static_cast<std::size_t>(digit) * extended.polynomial_stride);
+    const u64* const x = residues + static_cast<std::size_t>(digit) * extended.polynomial_stride;
+    if constexpr (kGather) return make_ulonglong2(x[from[0]], x[from[1]]);
+    return *reinterpret_cast<const ulonglong2*>(x + from[0]);
   };
   const int before = rows.diagonal < 0 ? digits : min(rows.diagonal, digits);
 #pragma unroll 4
@@ -186,12 +191,13 @@ void product_rows(const Tables& tables, ConstView extended, const Source& source
   }
 }
 
-void key_product(const Tables& tables, ConstView extended, const Source& source, const u64* key,
-                 int key_digits, const Products& out, cudaStream_t stream) {
+void key_product(const Tables& tables, ConstView extended, std::uint32_t exponent, const Source& source,
+                 const u64* key, int key_digits, const Products& out, cudaStream_t stream) {
   const int pairs = (1 << tables.log_n) / 2;
-  launch("key product", key_product_kernel, grid_of(pairs / kProductThreads, extended.limbs), kProductThreads,
-         stream, tables, array(extended), source_array(source), key, key_digits, extended.polynomials,
-         extended.first_prime, out);
+  launch(exponent == 1 ? "key product" : "hoisted product",
+         exponent == 1 ? key_product_kernel<false> : key_product_kernel<true>,
+         grid_of(pairs / kProductThreads, extended.limbs), kProductThreads, stream, tables, array(extended),
+         exponent, source_array(source), key, key_digits, extended.polynomials, extended.first_prime, out);
 }
 
 }  // namespace fheres::ring::cuda

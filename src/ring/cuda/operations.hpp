@@ -25,7 +25,8 @@ enum class Pointwise { add, subtract, negate, multiply, multiply_add, copy };
 /// out = a op b. b is read for polynomials it has; multiply and multiply_add let one polynomial of b serve all.
 void pointwise(const Tables& tables, Pointwise operation, ConstView a, ConstView b, View out,
                cudaStream_t stream);
-void multiply_scalar(const Tables& tables, ConstView a, u64 scalar, View out, cudaStream_t stream);
+void multiply_scalar(const Tables& tables, ConstView a, SignedWide scalar, View out, cudaStream_t stream);
+void add_scalar(const Tables& tables, ConstView a, SignedWide scalar, View out, cudaStream_t stream);
 /// accumulate: two polynomials out, added to what is there; else three.
 void tensor(const Tables& tables, ConstView a, ConstView b, bool accumulate, View out, cudaStream_t stream);
 void lift(const Tables& tables, const std::int64_t* coefficients, View out, cudaStream_t stream);
@@ -42,8 +43,9 @@ void switch_group(const Tables& tables, ConstDigits digits, const Source& source
                   int key_digits, View tile, const Products& out, cudaStream_t stream);
 
 // key_product.cu
-void key_product(const Tables& tables, ConstView extended, const Source& source, const u64* key,
-                 int key_digits, const Products& out, cudaStream_t stream);
+/// `extended` is read through X -> X^exponent; 1 changes nothing.
+void key_product(const Tables& tables, ConstView extended, std::uint32_t exponent, const Source& source,
+                 const u64* key, int key_digits, const Products& out, cudaStream_t stream);
 /// The forward row pass of `extended` and key_product in one launch.
 void product_rows(const Tables& tables, ConstView extended, const Source& source, const u64* key,
                   int key_digits, const Products& out, cudaStream_t stream);
@@ -53,8 +55,12 @@ bool worth_fusing(const Tables& tables, ConstView extended);
 void begin_mod_down(const Tables& tables, View special, cudaStream_t stream);
 void mod_down(const Tables& tables, ConstView special, View values, ConstView addend, std::uint32_t exponent,
               View tile, cudaStream_t stream);
-/// `end` is how the inverse transform of the dropped limb ends: multiplier / N, plus half; half = (q_last - 1) / 2.
-void rescale(const Tables& tables, ConstView in, u64 multiplier, const Affine& end, u64 half, View out,
-             View last, cudaStream_t stream);
+/// y of one limb, which may be `last` itself; `end` is how its inverse transform ends: multiplier / N, plus half.
+void begin_rescale(const Tables& tables, ConstView in_last, const Affine& end, View last,
+                   cudaStream_t stream);
+/// out = (in multiplier - z) / q_last by way of `tile`, which may be `out`; `out` may be `in`, and then is not the
+/// tile. half = (q_last - 1) / 2.
+void finish_rescale(const Tables& tables, ConstView last, u64 half, ConstView in, u64 multiplier, View out,
+                    View tile, cudaStream_t stream);
 
 }  // namespace fheres::ring::cuda

@@ -61,15 +61,30 @@ __global__ void __launch_bounds__(kThreads)
 /// out = a scalar mod q. The quotient of the scalar is worked out once a block.
 __global__ void __launch_bounds__(kThreads)
     multiply_scalar_kernel(const Tables tables, const int first_prime, const int polynomials,
-                           const ConstArray a, const u64 scalar, const Array out) {
+                           const ConstArray a, const SignedWide scalar, const Array out) {
   const int limb = static_cast<int>(blockIdx.y) / polynomials;
   const int polynomial = static_cast<int>(blockIdx.y) - limb * polynomials;
   const unsigned position = own_position();
   const scheme::Modulus q = tables.primes[first_prime + limb];
-  const u64 factor = reduce_word(scalar, q);
+  const u64 factor = reduce_signed(scalar, q);
   Pair x = read(a.at(limb, polynomial), position);
 #pragma unroll
   for (int h = 0; h < 2; ++h) x.x[h] = mul_barrett(x.x[h], factor, q);
+  write(out.at(limb, polynomial), position, x);
+}
+
+/// out = a, and scalar mod q more in every residue of polynomial 0.
+__global__ void __launch_bounds__(kThreads)
+    add_scalar_kernel(const Tables tables, const int first_prime, const int polynomials, const ConstArray a,
+                      const SignedWide scalar, const Array out) {
+  const int limb = static_cast<int>(blockIdx.y) / polynomials;
+  const int polynomial = static_cast<int>(blockIdx.y) - limb * polynomials;
+  const unsigned position = own_position();
+  const scheme::Modulus q = tables.primes[first_prime + limb];
+  const u64 constant = polynomial == 0 ? reduce_signed(scalar, q) : 0;
+  Pair x = read(a.at(limb, polynomial), position);
+#pragma unroll
+  for (int h = 0; h < 2; ++h) x.x[h] = add_reduced(x.x[h], constant, q.value);
   write(out.at(limb, polynomial), position, x);
 }
 
@@ -163,9 +178,14 @@ void pointwise(const Tables& tables, Pointwise operation, ConstView a, ConstView
   }
 }
 
-void multiply_scalar(const Tables& tables, ConstView a, u64 scalar, View out, cudaStream_t stream) {
+void multiply_scalar(const Tables& tables, ConstView a, SignedWide scalar, View out, cudaStream_t stream) {
   launch("multiply scalar", multiply_scalar_kernel, grid(tables, out.limbs * out.polynomials), kThreads,
          stream, tables, out.first_prime, out.polynomials, array(a), scalar, array(out));
+}
+
+void add_scalar(const Tables& tables, ConstView a, SignedWide scalar, View out, cudaStream_t stream) {
+  launch("add scalar", add_scalar_kernel, grid(tables, out.limbs * out.polynomials), kThreads, stream, tables,
+         out.first_prime, out.polynomials, array(a), scalar, array(out));
 }
 
 void tensor(const Tables& tables, ConstView a, ConstView b, bool accumulate, View out, cudaStream_t stream) {
