@@ -154,4 +154,10 @@ void sample_error(const Seed& seed, std::span<std::int64_t> out) {
   }
 }
 
+void sample_even(const Seed& seed, int bits, std::span<std::int64_t> out) {
+  const std::int64_t half = std::int64_t{1} << bits;
+  Words words(seed);
+  for (std::int64_t& value : out) value = static_cast<std::int64_t>(words.next() >> (63 - bits)) - half;
+}
+
 }  // namespace fheres::ckks

@@ -30,5 +30,7 @@ class SecretWords {
 void sample_ternary(const Seed& seed, std::span<std::int64_t> out);
 /// Centred binomial, k = 21: the number of ones among 21 bits, less that among 21 others. In constant time.
 void sample_error(const Seed& seed, std::span<std::int64_t> out);
+/// Every integer of [-2^bits, 2^bits) is equally likely; 0 <= bits <= 62.
+void sample_even(const Seed& seed, int bits, std::span<std::int64_t> out);
 
 }  // namespace fheres::ckks

@@ -55,6 +55,26 @@ TEST_CASE("secrets are ternary and even, errors have the deviation of the binomi
   CHECK(std::abs(squares / 65536 - 10.5) < 0.3);
 }
 
+TEST_CASE("flooding noise is even over its whole range, and no more") {
+  std::vector<std::int64_t> draws(1 << 16);
+  for (const int bits : {0, 1, 20, 62}) {
+    CAPTURE(bits);
+    ckks::sample_even(seed_of("f"), bits, draws);
+    const double half = std::exp2(bits);
+    double sum = 0, squares = 0;
+    for (std::int64_t value : draws) {
+      CHECK((static_cast<double>(value) >= -half && static_cast<double>(value) < half));
+      const double x = (static_cast<double>(value) + 0.5) / half;
+      sum += x;
+      squares += x * x;
+    }
+    CHECK(std::abs(sum / 65536) < 0.015);
+    // Of an even distribution over (-1, 1), and of its two or four points.
+    const double expected = bits == 0 ? 0.25 : bits == 1 ? 0.3125 : 1.0 / 3;
+    CHECK(std::abs(squares / 65536 - expected) < 0.01);
+  }
+}
+
 TEST_CASE("secret memory starts at zero and moves") {
   ckks::SecretWords words(100);
   CHECK(std::ranges::all_of(std::span(words.data(), 100), [](std::uint64_t x) { return x == 0; }));

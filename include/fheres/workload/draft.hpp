@@ -35,7 +35,7 @@ struct ValueDraft {
   std::vector<Place> at_places;
   bool at_is_bad = false;  // part of it could not be read, which has been reported
   bool exclusive = false;
-  std::optional<Location> source;  // made again there: encoded (plaintext), or read from its file
+  std::optional<Location> source;   // made again there: encoded (plaintext), or read from its file
   std::optional<std::string> file;  // where its bytes come from
   Place source_place;
   std::optional<ValueIndex> backs;  // the seeded half of that value's key: made by check, never by a document

@@ -42,7 +42,7 @@ struct World {
   /// Sets a location's budget, adding the location where the document does not name it.
   void set_budget(Location at, Bytes budget);
   std::optional<ValueIndex> find(std::string_view name) const;
-  /// The order in which declared values are placed: what another is expanded from comes before it.
+  /// The order in which values come to a manager: what another is expanded from before that one.
   std::vector<ValueIndex> placement_order() const;
 };
 
