@@ -65,5 +65,6 @@ if wanted memcheck; then
 fi
 if wanted bench; then
   "$(executable bench_ckks)" --json "$results/bench.json" "$@" | tee "$results/bench.txt" || failed=1
+  "$(executable bench_seeded_keys)" | tee "$results/seeded_keys.txt" || failed=1
 fi
 exit "$failed"

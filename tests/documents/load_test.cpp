@@ -207,3 +207,34 @@ TEST_CASE("a world of another document has its values and keys, before its first
   CHECK(requests.world.values[requests.requests[0].require[1].value].spec.logical_bytes == 18 * kMiB);
   CHECK(loaded.sources.size() == 2);
 }
+
+TEST_CASE("a source may be a file, a key's form seeded, and a file needs no message") {
+  const std::string head =
+      std::string(kHead) + "parameters: {preset: test-slots512-scale40-levels4}\nvalues:\n";
+  const std::string tail =
+      "stages:\n  - {name: s, at: cuda:0, body: [{y: {rotate: x, key: r}}], outputs: [y]}\n";
+  const auto workload =
+      good(head +
+           "  x: {ciphertext: {}, source: {file: in/x.safetensors}}\n"
+           "  r: {rotation_key: {steps: 1, form: seeded}, at: pinned-host, source: {file: r}}\n"
+           "  p: {plaintext: {}, source: {file: p, at: pinned-host}}\n" +
+           tail);
+  const auto value = [&](const char* name) { return workload.world.values[*workload.world.find(name)]; };
+  CHECK(*value("x").file == "./in/x.safetensors");
+  CHECK(*value("x").source == workload::Location::pageable_host());
+  CHECK_FALSE(value("x").message);
+  CHECK(*value("p").source == workload::Location::pinned_host());
+  CHECK_FALSE(value("r").file);
+  CHECK(*value("r.seeded").file == "./r");
+  CHECK_FALSE(value("r.seeded").source);
+
+  const std::string keys = "  r: {rotation_key: {steps: 1}, source: {file: r}}\n";
+  const auto problems = [&](const std::string& line) { return found(head + line + keys + tail); };
+  CHECK(problems("  x: {ciphertext: {}, at: pinned-host}\n") == std::vector<std::string>{"FHR0105@6:19"});
+  CHECK(problems("  x: {ciphertext: {}, source: {file: ../x}}\n") ==
+        std::vector<std::string>{"FHR0112@6:39"});
+  CHECK(problems("  x: {ciphertext: {}, source: {file: x, encode: true}}\n") ==
+        std::vector<std::string>{"FHR0103@6:42"});
+  CHECK(problems("  x: {ciphertext: {form: seeded}, source: {file: x}}\n") ==
+        std::vector<std::string>{"FHR0103@6:20"});
+}
