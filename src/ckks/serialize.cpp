@@ -257,15 +257,15 @@ TensorFile::TensorFile(const std::filesystem::path& path) : path_(path), file_(p
     FHERES_CHECK(reader.complete());
     payload_ = all.subspan(kLengthBytes + length);
     check_layout(tensors_, payload_.size());
+    for (std::size_t i = 0; i < tensors_.size(); ++i) by_name_.emplace(tensors_[i].name, i);
   } catch (const FileError& error) {
     throw FileError(fmt::format("{}: {}", path.string(), error.what()));
   }
 }
 
 const Tensor* TensorFile::find(std::string_view name) const {
-  const auto found = std::find_if(tensors_.begin(), tensors_.end(),
-                                  [&](const Tensor& tensor) { return tensor.name == name; });
-  return found == tensors_.end() ? nullptr : &*found;
+  const auto found = by_name_.find(name);
+  return found == by_name_.end() ? nullptr : &tensors_[found->second];
 }
 
 const std::string& TensorFile::metadata(const std::string& key) const {

@@ -152,6 +152,8 @@ void read_source(Context& context, const Node& node, ValueDraft& draft) {
     // A file is read by the host, and its pages come in as they are touched.
     draft.source = Location::pageable_host();
     if (const Node* at = map.get("at")) draft.source = read_location(context, *at);
+    // Named, whatever is wrong with the name: so that a missing message is not reported as well.
+    draft.file = "";
     if (const auto path = read_path(context, *file)) draft.file = path->string();
     map.finish();
     if (draft.kind != ValueKind::bytes) return;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <random>
 #include <string>
@@ -224,6 +225,19 @@ TEST_CASE("a header with any bytes changed opens or is refused, and never anythi
   }
   CHECK(opened > 0);
   CHECK(opened < 600);
+}
+
+TEST_CASE("a header of very many tensors is read and searched in no time") {
+  const Folder folder;
+  std::vector<ckks::Tensor> tensors;
+  for (int i = 0; i < 50000; ++i) tensors.push_back({.name = std::to_string(i), .dtype = "U8", .shape = {0}});
+  ckks::TensorWriter(folder.path / "many", std::move(tensors), {}).finish();
+  const auto start = std::chrono::steady_clock::now();
+  const TensorFile file(folder.path / "many");
+  for (int i = 0; i < 50000; ++i)
+    if (file.find(std::to_string(i)) == nullptr) FAIL("tensor " << i);
+  // Comparing each with each would take minutes; sanitizers and busy machines are given room.
+  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(30));
 }
 
 TEST_CASE("a writer that was not given its whole payload leaves no file") {

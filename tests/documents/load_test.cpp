@@ -228,13 +228,22 @@ TEST_CASE("a source may be a file, a key's form seeded, and a file needs no mess
   CHECK(*value("r.seeded").file == "./r");
   CHECK_FALSE(value("r.seeded").source);
 
-  const std::string keys = "  r: {rotation_key: {steps: 1}, source: {file: r}}\n";
-  const auto problems = [&](const std::string& line) { return found(head + line + keys + tail); };
-  CHECK(problems("  x: {ciphertext: {}, at: pinned-host}\n") == std::vector<std::string>{"FHR0105@6:19"});
-  CHECK(problems("  x: {ciphertext: {}, source: {file: ../x}}\n") ==
-        std::vector<std::string>{"FHR0112@6:39"});
-  CHECK(problems("  x: {ciphertext: {}, source: {file: x, encode: true}}\n") ==
-        std::vector<std::string>{"FHR0103@6:42"});
-  CHECK(problems("  x: {ciphertext: {form: seeded}, source: {file: x}}\n") ==
-        std::vector<std::string>{"FHR0103@6:20"});
+  const auto problems = [&](const std::string& x) {
+    return found(head + x + "  r: {rotation_key: {steps: 1}, source: {file: r}}\n" + tail);
+  };
+  using Found = std::vector<std::string>;
+  CHECK(problems("  x: {ciphertext: {}, source: {file: x}}\n") == Found{});
+  CHECK(problems("  x: {ciphertext: {}, at: pinned-host}\n") == Found{"FHR0313@6:3", "FHR0105@6:19"});
+  CHECK(problems("  x: {ciphertext: {}, source: {file: ../x}}\n") == Found{"FHR0112@6:38"});
+  CHECK(problems("  x: {ciphertext: {}, source: {file: x, encode: true}}\n") == Found{"FHR0103@6:41"});
+  CHECK(problems("  x: {ciphertext: {form: seeded}, source: {file: x}}\n") == Found{"FHR0103@6:20"});
+  CHECK(problems("  x: {ciphertext: {message: {constant: 1}}, at: pinned-host}\n") == Found{"FHR0313@6:3"});
+  // A bare name beside a document of a bare name, and nothing of it exists.
+  const Loaded beside =
+      load_text(head +
+                    "  x: {ciphertext: {}, source: {file: nothing-here/x}}\n  r: {rotation_key: "
+                    "{steps: 1}, source: {file: nothing-here}}\n" +
+                    tail,
+                "t.yaml", "");
+  CHECK(found(beside) == Found{});
 }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -57,6 +58,7 @@ class TensorFile {
   MappedFile file_;
   std::span<const std::byte> payload_;
   std::vector<Tensor> tensors_;
+  std::map<std::string, std::size_t, std::less<>> by_name_;
   std::map<std::string, std::string> metadata_;
 };
 
