@@ -7,6 +7,8 @@
 
 #include <doctest/doctest.h>
 
+#include <fheres/scheme/advice.hpp>
+
 #include "ring/ring_support.hpp"
 #include "support/random.hpp"
 
@@ -192,4 +194,8 @@ TEST_CASE("a tile's words are distinct and inside its memory") {
   check(Tile<6, false>{}, 6);
   check(Tile<7, false>{}, 7);
   check(Tile<8, false>{}, 8);
+}
+
+TEST_CASE("advice and fast presets know which primes go through double precision") {
+  CHECK(kDoubleLimit == u64{1} << scheme::kFastPrimeBits);
 }

@@ -184,7 +184,8 @@ TEST_CASE("parity: every evaluator operation gives the same residues on both bac
   const std::uint64_t seed = test_seed(std::random_device{}());
   INFO("FHERES_TEST_SEED=" << seed);
   std::mt19937_64 random(seed);
-  for (const char* preset : {"slots8192-scale40-levels7", "slots8192-scale50-levels5"}) {
+  for (const char* preset :
+       {"slots8192-scale40-levels7", "slots8192-scale40-levels7-fast", "slots8192-scale50-levels5"}) {
     INFO(preset);
     const auto literal = scheme::find_preset(preset);
     REQUIRE(literal);
