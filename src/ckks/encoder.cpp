@@ -1,12 +1,14 @@
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <map>
+#include <mutex>
 
 #include <fmt/format.h>
 
 #include <fheres/ckks/encoder.hpp>
 
 #include "ckks/embedding.hpp"
-#include "ckks/validate.hpp"
 #include "ckks/views.hpp"
 
 namespace fheres::ckks {
@@ -83,51 +85,82 @@ std::uint64_t residue(double integer, const scheme::Modulus& q) {
 
 }  // namespace
 
+/// One embedding for each number of slots, made when it is first asked for.
 struct Encoder::Roots {
-  explicit Roots(int log_n) : embedding(log_n) {}
-  Embedding embedding;
+  explicit Roots(int log_n) : all(log_n) {}
+
+  const Embedding& embedding(std::uint64_t slots) const {
+    if (slots == all.slots()) return all;
+    const std::lock_guard lock(mutex);
+    auto& found = sparse[slots];
+    if (!found) found = std::make_unique<const Embedding>(std::countr_zero(slots) + 1);
+    return *found;
+  }
+
+  Embedding all;
+  mutable std::mutex mutex;
+  mutable std::map<std::uint64_t, std::unique_ptr<const Embedding>> sparse;
 };
 
 Encoder::Encoder(Context host)
     : host_(std::move(host)), roots_(std::make_shared<const Roots>(host_.parameters().log_n())) {}
 
-Plaintext Encoder::encode(std::span<const double> message, int level, const scheme::Scale& scale) const {
+Plaintext Encoder::encode(std::span<const double> message, int level, const scheme::Scale& scale,
+                          const Encoding& encoding) const {
   const std::vector<Complex> values(message.begin(), message.end());
-  return encode(std::span<const Complex>(values), level, scale);
+  return encode(std::span<const Complex>(values), level, scale, encoding);
 }
 
-Plaintext Encoder::encode(std::span<const Complex> message, int level, const scheme::Scale& scale) const {
+std::uint64_t Encoder::check_slots(std::uint64_t slots) const {
+  const std::uint64_t all = host_.parameters().slots();
+  if (slots == 0) return all;
+  if (slots <= all && std::has_single_bit(slots)) return slots;
+  throw scheme::ParameterError(
+      fmt::format("a message has {} slots, expected a power of two up to {}", slots, all));
+}
+
+Plaintext Encoder::encode(std::span<const Complex> message, int level, const scheme::Scale& scale,
+                          const Encoding& encoding) const {
   const scheme::Parameters& parameters = host_.parameters();
-  const std::size_t slots = roots_->embedding.slots();
   if (level < 0 || level > parameters.max_level()) {
     throw scheme::ParameterError(
         fmt::format("a plaintext's level is {}, expected 0 to {}", level, parameters.max_level()));
   }
+  const std::size_t slots = check_slots(encoding.slots);
   if (message.size() > slots) {
     throw scheme::ParameterError(
         fmt::format("a message has {} values, expected at most {}", message.size(), slots));
   }
   std::vector<Complex> values(slots);
   std::copy(message.begin(), message.end(), values.begin());
-  roots_->embedding.to_coefficients(values);
+  roots_->embedding(slots).to_coefficients(values);
 
   // Two bits below Q's: one for the sign, one to spare. 126 bits are what the integers here hold.
-  const double bound = std::exp2(std::min(parameters.log_q(level) - 2, 126.0));
+  const bool compact = encoding.form == scheme::PlaintextForm::compact;
+  const double bound = std::exp2(std::min(parameters.log_q(level) - 2, compact ? 63.0 : 126.0));
   const double factor = scale.to_double();
-  std::vector<double> integers(2 * slots);
+  const std::size_t all = parameters.slots();
+  const std::size_t gap = all / slots;
+  std::vector<double> integers(2 * all);
   for (std::size_t k = 0; k < slots; ++k) {
-    integers[k] = std::nearbyint(values[k].real() * factor);
-    integers[k + slots] = std::nearbyint(values[k].imag() * factor);
-    for (double x : {integers[k], integers[k + slots]}) {
+    integers[k * gap] = std::nearbyint(values[k].real() * factor);
+    integers[k * gap + all] = std::nearbyint(values[k].imag() * factor);
+    for (double x : {integers[k * gap], integers[k * gap + all]}) {
       if (!(std::fabs(x) < bound)) {
         throw scheme::ParameterError(fmt::format(
-            "a coefficient of the message is {:.3g} at scale {}, expected less than {:.3g} at level {}", x,
-            scale.text(), bound, level));
+            "a coefficient of the message is {:.3g} at scale {}, expected less than {:.3g} at level {}{}", x,
+            scale.text(), bound, level, compact ? " in 64 bits" : ""));
       }
     }
   }
 
-  Plaintext plaintext(parameters, scheme::plaintext_type(parameters, level, scale));
+  Plaintext plaintext(parameters, scheme::plaintext_type(parameters, level, scale, encoding.form));
+  if (compact) {
+    std::uint64_t* words = plaintext.ref().data();
+    for (std::size_t i = 0; i < integers.size(); ++i)
+      words[i] = static_cast<std::uint64_t>(static_cast<std::int64_t>(integers[i]));
+    return plaintext;
+  }
   const ring::View out = ring_view(host_, plaintext.ref());
   for (int limb = 0; limb < out.limbs; ++limb) {
     const scheme::Modulus& q = host_.basis().prime(out.first_prime + limb);
@@ -139,16 +172,23 @@ Plaintext Encoder::encode(std::span<const Complex> message, int level, const sch
 }
 
 std::vector<double> Encoder::coefficients_of(const PlaintextView& plaintext) const {
-  require_prepared(plaintext.type());
-  const ring::ConstView in = ring_view(host_, plaintext);
   const std::size_t n = host_.basis().n();
+  const double scale = plaintext.type().scale.to_double();
+  std::vector<double> values(n);
+  if (plaintext.type().plaintext_form == scheme::PlaintextForm::compact) {
+    for (std::size_t i = 0; i < n; ++i)
+      values[i] = static_cast<double>(static_cast<std::int64_t>(plaintext.data()[i])) / scale;
+    return values;
+  }
+  ring::ConstView in = ring_view(host_, plaintext);
+  // Over P and Q: what Q says is enough.
+  const int special = host_.basis().special_limbs() - in.first_prime;
+  in = in.limb_range(special, in.limbs - special);
   std::vector<std::uint64_t> words(static_cast<std::size_t>(in.limbs) * n);
   const ring::View coefficients = ring::dense_view(words.data(), in.first_prime, in.limbs, 1, n);
   host_.backend().inverse(in, coefficients, kInline);
 
   MixedRadix radix(host_.parameters().q().first(static_cast<std::size_t>(in.limbs)));
-  const double scale = plaintext.type().scale.to_double();
-  std::vector<double> values(n);
   std::vector<std::uint64_t> residues(static_cast<std::size_t>(in.limbs));
   for (std::size_t i = 0; i < n; ++i) {
     for (int limb = 0; limb < in.limbs; ++limb)
@@ -158,17 +198,19 @@ std::vector<double> Encoder::coefficients_of(const PlaintextView& plaintext) con
   return values;
 }
 
-std::vector<Complex> Encoder::decode(const PlaintextView& plaintext) const {
+std::vector<Complex> Encoder::decode(const PlaintextView& plaintext, std::uint64_t slots) const {
+  slots = check_slots(slots);
   const std::vector<double> coefficients = coefficients_of(plaintext);
-  const std::size_t slots = coefficients.size() / 2;
+  const std::size_t all = coefficients.size() / 2;
+  const std::size_t gap = all / slots;
   std::vector<Complex> values(slots);
-  for (std::size_t k = 0; k < slots; ++k) values[k] = {coefficients[k], coefficients[k + slots]};
-  roots_->embedding.to_slots(values);
+  for (std::size_t k = 0; k < slots; ++k) values[k] = {coefficients[k * gap], coefficients[k * gap + all]};
+  roots_->embedding(slots).to_slots(values);
   return values;
 }
 
-std::vector<double> Encoder::decode_real(const PlaintextView& plaintext) const {
-  const std::vector<Complex> values = decode(plaintext);
+std::vector<double> Encoder::decode_real(const PlaintextView& plaintext, std::uint64_t slots) const {
+  const std::vector<Complex> values = decode(plaintext, slots);
   std::vector<double> real(values.size());
   std::transform(values.begin(), values.end(), real.begin(), [](const Complex& z) { return z.real(); });
   return real;

@@ -5,9 +5,10 @@
 
 #include <fheres/base/check.hpp>
 #include <fheres/ckks/evaluator.hpp>
-#include <fheres/ring/automorphism.hpp>
 
+#include "ckks/hoisting.hpp"
 #include "ckks/key_switch.hpp"
+#include "ckks/linear_transform.hpp"
 #include "ckks/rescaled_product.hpp"
 #include "ckks/validate.hpp"
 #include "ckks/views.hpp"
@@ -58,10 +59,10 @@ class Step {
                stream_);
   }
 
-  void automorphism(std::uint32_t exponent) const {
-    const ring::Source last{in(0).polynomial_range(1, 1), {exponent}, {}};
-    switch_key(context_, last, *operands_.key, in(0).polynomial_range(0, 1), {exponent}, out_, workspace_,
-               group_, stream_);
+  void automorphism(ring::Automorphism turn) const {
+    const ring::Source last{in(0).polynomial_range(1, 1), turn, {}};
+    switch_key(context_, last, *operands_.key, in(0).polynomial_range(0, 1), turn, out_, workspace_, group_,
+               stream_);
   }
 
   void rescale(std::uint64_t multiplier) const {
@@ -71,12 +72,9 @@ class Step {
     backend_.rescale(a, multiplier, out_, last, stream_);
   }
 
-  // Only a canonical scale has a next one to land on.
+  // Where the scale stays, a limb goes and nothing else happens (scheme::infer).
   void switch_down() const {
-    const int level = out_type_.level - 1;
-    if (operands_.ciphertexts[0].type().scale == context_.parameters().canonical_scale(level)) {
-      return rescale(correction());
-    }
+    if (operands_.ciphertexts[0].type().scale != out_type_.scale) return rescale(correction());
     backend_.copy(in(0).limb_range(0, out_.limbs), out_, stream_);
   }
 
@@ -99,7 +97,6 @@ class Step {
 };
 
 void Step::run(Operation operation) const {
-  const int log_n = context_.parameters().log_n();
   switch (operation) {
     case Operation::add:
       return backend_.add(in(0), in(1), out_, stream_);
@@ -140,9 +137,8 @@ void Step::run(Operation operation) const {
     case Operation::mod_switch:
       return switch_down();
     case Operation::rotate:
-      return automorphism(ring::rotation_exponent(operands_.key->type().steps, log_n));
     case Operation::conjugate:
-      return automorphism(ring::conjugation_exponent(log_n));
+      return automorphism(automorphism_of(context_, operands_.key->type()));
   }
   FHERES_CHECK(false);
 }
@@ -265,6 +261,56 @@ void Evaluator::rotate(const CiphertextView& a, const KeyView& key, const Cipher
 void Evaluator::conjugate(const CiphertextView& a, const KeyView& key, const CiphertextRef& out,
                           Workspace workspace, const Stream& stream) const {
   apply(Operation::conjugate, {std::array{a}, nullptr, &key}, out, workspace, stream);
+}
+
+void Evaluator::rotate_many(const CiphertextView& a, std::span<const KeyView> keys,
+                            std::span<const CiphertextRef> outs, Workspace workspace,
+                            const Stream& stream) const {
+  validate_rotations(context_, a, keys, outs, workspace, group_);
+  rotate_hoisted(context_, ring_view(context_, a), keys, outs,
+                 reinterpret_cast<std::uint64_t*>(workspace.data()), group_, stream);
+}
+
+void Evaluator::run(const scheme::Circuit& circuit, const CiphertextView& a, std::span<const KeyView> keys,
+                    const CiphertextRef& out, Workspace workspace, const Stream& stream) const {
+  validate_circuit(context_, circuit, a, keys, out, workspace, group_);
+  const scheme::Parameters& parameters = context_.parameters();
+  const auto result_of = [&](int step) {
+    const scheme::Circuit::Step& made = circuit.steps()[static_cast<std::size_t>(step)];
+    const scheme::ValueType& type = made.signature.result;
+    std::span<std::byte> place{reinterpret_cast<std::byte*>(out.data()), scheme::bytes_of(parameters, type)};
+    if (made.result_at) place = workspace.subspan(*made.result_at, place.size());
+    return CiphertextRef(parameters, type, place);
+  };
+  for (std::size_t i = 0; i < circuit.steps().size(); ++i) {
+    const scheme::Circuit::Step& step = circuit.steps()[i];
+    const auto read = [&](int operand) {
+      return operand == scheme::Circuit::kInput ? a : CiphertextView(result_of(operand));
+    };
+    const std::array in{read(step.operands[0]),
+                        step.operands[1] == scheme::Circuit::kNone ? a : read(step.operands[1])};
+    const std::size_t count = step.operands[1] == scheme::Circuit::kNone ? 1 : 2;
+    const KeyView* key =
+        step.key == scheme::Circuit::kNone ? nullptr : &keys[static_cast<std::size_t>(step.key)];
+    apply(step.operation, {std::span(in).first(count), nullptr, key, step.scalar ? &*step.scalar : nullptr},
+          result_of(static_cast<int>(i)), workspace.subspan(step.scratch_at, step.signature.workspace),
+          stream);
+  }
+}
+
+void Evaluator::linear_transform(const scheme::LinearTransform& transform, const CiphertextView& a,
+                                 std::span<const PlaintextView> diagonals, std::span<const KeyView> keys,
+                                 const CiphertextRef& out, Workspace workspace, const Stream& stream) const {
+  validate_transform(transform, a, diagonals, keys, out, workspace);
+  transform_slots(context_, transform, a, diagonals, keys, out,
+                  reinterpret_cast<std::uint64_t*>(workspace.data()), stream);
+}
+
+void Evaluator::expand(const PlaintextView& compact, const PlaintextRef& out, const Stream& stream) const {
+  validate_expansion(context_, compact, out);
+  const ring::View view = ring_view(context_, out);
+  context_.backend().lift(reinterpret_cast<const std::int64_t*>(compact.data()), view, stream);
+  context_.backend().forward(view, stream);
 }
 
 }  // namespace fheres::ckks

@@ -124,6 +124,11 @@ std::optional<workload::ParametersDraft> read_parameters(Context& context, const
     if (table) draft.literal.security = static_cast<scheme::SecurityTable>(*table);
     good = good && table;
   }
+  if (const Node* management = map.get("scale_management")) {
+    const auto chosen = read_choice(context, *management, "scale_management", {"auto", "manual"});
+    if (chosen) draft.literal.scale_management = static_cast<scheme::ScaleManagement>(*chosen);
+    good = good && chosen;
+  }
   map.finish();
   if (!good) return std::nullopt;
   return draft;

@@ -16,13 +16,36 @@ void read_with_scalar(Context& context, const Node::Entry& operation, OperationD
     context.report("FHR0106", value.place,
                    fmt::format("`{0}` is {1}, expected an operand and a number such as {{{0}: [x, 0.5]}}",
                                operation.key, kind_of(value)));
+    draft.beside_is_bad = true;
     return;
   }
   if (auto name = read_name(context, *value.items[0], "an operand's name"))
     draft.operands.push_back(std::move(*name));
   draft.scalar = read_real(context, *value.items[1], "a scalar");
-  // What could not be read has been reported; a number keeps the rest of the check going.
-  if (!draft.scalar) draft.scalar = 0;
+  if (!draft.scalar) draft.beside_is_bad = true;
+}
+
+/// `count` beside sum_slots, `coefficients` and `basis` beside polynomial.
+void read_beside(Context& context, const Node::Entry& entry, const std::string& operation,
+                 OperationDraft& draft) {
+  if (operation != (entry.key == "count" ? "sum_slots" : "polynomial")) {
+    context.report("FHR0103", entry.place, fmt::format("`{}` takes no {}", operation, entry.key));
+  } else if (entry.key == "count") {
+    draft.count = read_integer(context, *entry.value, "count", 2, 1 << 16);
+    draft.beside_is_bad = draft.beside_is_bad || !draft.count;
+  } else if (entry.key == "basis") {
+    const auto basis = read_choice(context, *entry.value, "basis", {"power", "chebyshev"});
+    if (basis) draft.basis = static_cast<scheme::PolynomialBasis>(*basis);
+    draft.beside_is_bad = draft.beside_is_bad || !basis;
+  } else {
+    draft.coefficients.emplace();
+    draft.beside_is_bad = draft.beside_is_bad || entry.value->kind != Node::Kind::sequence;
+    for (const auto& item : read_list(context, *entry.value, "coefficients")) {
+      const auto value = read_real(context, *item, "a coefficient");
+      draft.beside_is_bad = draft.beside_is_bad || !value;
+      draft.coefficients->push_back(value.value_or(0));
+    }
+  }
 }
 
 /// `- rotated: {rotate: x, key: rot1}`.
@@ -38,12 +61,15 @@ void read_operation(Context& context, const Node& node, std::vector<OperationDra
     return;
   }
   const Node::Entry* operation = nullptr;
+  std::vector<const Node::Entry*> beside;
   for (const Node::Entry& entry : value.entries) {
     if (entry.key == "key") {
       draft.key = read_name(context, *entry.value, "a key's name");
     } else if (entry.key == "steps") {
       draft.steps_place = entry.value->place;
       draft.steps = read_integer(context, *entry.value, "steps", -(1 << 17), 1 << 17);
+    } else if (entry.key == "count" || entry.key == "coefficients" || entry.key == "basis") {
+      beside.push_back(&entry);
     } else if (operation) {
       context.report(
           "FHR0113", entry.place,
@@ -67,6 +93,7 @@ void read_operation(Context& context, const Node& node, std::vector<OperationDra
   if (draft.steps && operation->key != "rotate") {
     context.report("FHR0103", draft.steps_place, fmt::format("`{}` takes no steps", operation->key));
   }
+  for (const Node::Entry* entry : beside) read_beside(context, *entry, operation->key, draft);
   body.push_back(std::move(draft));
 }
 

@@ -33,6 +33,33 @@ Slots rotate(const Slots& in, std::size_t steps) {
   return out;
 }
 
+Slots apply(const workload::SumSlots& sum, const Slots& in) {
+  Slots out(in.size());
+  for (std::size_t steps = 0; steps < sum.count; ++steps) {
+    for (std::size_t i = 0; i < in.size(); ++i) out[(i + steps) % in.size()] += in[i];
+  }
+  return out;
+}
+
+Slots apply(const workload::Polynomial& polynomial, const Slots& in) {
+  const std::vector<double>& c = polynomial.coefficients;
+  return map(in, [&](double x) {
+    if (polynomial.basis == scheme::PolynomialBasis::power) {
+      double value = 0;
+      for (std::size_t i = c.size(); i-- > 0;) value = value * x + c[i];
+      return value;
+    }
+    // Clenshaw: b_i = c_i + 2 x b_(i + 1) - b_(i + 2).
+    double next = 0, after = 0;
+    for (std::size_t i = c.size(); i-- > 1;) {
+      const double now = c[i] + 2 * x * next - after;
+      after = next;
+      next = now;
+    }
+    return (c.empty() ? 0 : c[0]) + x * next - after;
+  });
+}
+
 }  // namespace
 
 Shadow::Shadow(const workload::Workload& workload)
@@ -51,6 +78,11 @@ void Shadow::run(const workload::Stage& stage) {
       const workload::Operand& from = step.operands[i];
       return from.from == workload::Operand::From::value ? values_[from.index] : results[from.index];
     };
+    if (step.composite) {
+      results.push_back(
+          std::visit([&](const auto& composite) { return apply(composite, operand(0)); }, *step.composite));
+      continue;
+    }
     switch (step.operation) {
       case Operation::add:
       case Operation::add_plain:

@@ -76,7 +76,7 @@ class BodyRunner {
 
   void queue(std::size_t step) {
     const workload::BodyOperation& operation = stage_.body[step];
-    const bool plain = scheme::takes_plaintext(operation.operation);
+    const bool plain = !operation.composite && scheme::takes_plaintext(operation.operation);
     std::vector<ckks::CiphertextView> ciphertexts;
     ciphertexts.push_back(ciphertext(operation.operands[0]));
     std::optional<ckks::PlaintextView> plaintext;
@@ -86,9 +86,12 @@ class BodyRunner {
     } else if (operation.operands.size() > 1) {
       ciphertexts.push_back(ciphertext(operation.operands[1]));
     }
-    std::optional<ckks::KeyView> key;
-    if (operation.key)
-      key = bind<ckks::KeyView>(parameters(), lease_.view(context_.handles[operation.key->index]));
+    std::vector<ckks::KeyView> keys;
+    const auto add_key = [&](const Operand& from) {
+      keys.push_back(bind<ckks::KeyView>(parameters(), lease_.view(context_.handles[from.index])));
+    };
+    if (operation.key) add_key(*operation.key);
+    for (const Operand& from : operation.keys) add_key(from);
     const ckks::CiphertextRef out(parameters(), operation.type, storage_of(step));
     const workload::Piece& scratch = stage_.layout.steps[step].scratch;
     const ckks::Workspace workspace =
@@ -96,10 +99,15 @@ class BodyRunner {
                            : ckks::Workspace(workspace_.data() + scratch.offset, operation.scratch_bytes);
     note(step);
     mark(run_.operations.back().start_ns);
-    context_.evaluator->apply(operation.operation,
-                              {ciphertexts, plaintext ? &*plaintext : nullptr, key ? &*key : nullptr,
-                               operation.scalar ? &*operation.scalar : nullptr},
-                              out, workspace, context_.consumer);
+    if (operation.circuit) {
+      context_.evaluator->run(*operation.circuit, ciphertexts[0], keys, out, workspace, context_.consumer);
+    } else {
+      context_.evaluator->apply(
+          operation.operation,
+          {ciphertexts, plaintext ? &*plaintext : nullptr, keys.empty() ? nullptr : &keys[0],
+           operation.scalar ? &*operation.scalar : nullptr},
+          out, workspace, context_.consumer);
+    }
     mark(run_.operations.back().end_ns);
   }
 
@@ -107,7 +115,7 @@ class BodyRunner {
     const workload::BodyOperation& operation = stage_.body[step];
     OperationRun item;
     item.result = operation.result.text;
-    item.operation = std::string(scheme::name(operation.operation));
+    item.operation = std::string(workload::name(operation));
     item.at = *stage_.at;
     const auto add_read = [&](const Operand& operand) {
       if (operand.from == Operand::From::value)
@@ -115,6 +123,7 @@ class BodyRunner {
     };
     for (const Operand& operand : operation.operands) add_read(operand);
     if (operation.key) add_read(*operation.key);
+    for (const Operand& key : operation.keys) add_read(key);
     run_.operations.push_back(std::move(item));
   }
 

@@ -238,12 +238,13 @@ Signature Application::rescaled(const ValueType& type) const {
 }
 
 /// Down one level. With a canonical scale the dropped prime pays for the constant that makes the result canonical too;
-/// with any other scale the limb just goes.
+/// with any other scale, and where scales are managed by hand, the limb just goes.
 Signature Application::switched_down() const {
   need_a_next_level();
   Signature signature{operand(0), 0};
   signature.result.level = level() + 1;
-  if (operand(0).scale == parameters_.canonical_scale(level())) {
+  if (parameters_.scale_management() == ScaleManagement::automatic &&
+      operand(0).scale == parameters_.canonical_scale(level())) {
     signature.result.scale = parameters_.canonical_scale(level() + 1);
     signature.workspace = rescale_workspace(parameters_, operand(0).components);
   } else if (operand(0).scale.log2() + 2 > parameters_.log_q(level() + 1)) {

@@ -127,6 +127,9 @@ Parameters Parameters::make(const ParametersLiteral& unchecked) {
   for (std::uint64_t prime : chain.q) state->q.push_back(Modulus::make(prime));
   for (std::uint64_t prime : chain.p) state->p.push_back(Modulus::make(prime));
   state->canonical = chain.canonical;
+  if (literal.scale_management == ScaleManagement::manual) {
+    state->canonical.assign(chain.canonical.size(), Scale::power_of_two(literal.scale_bits));
+  }
   state->digit_limbs = literal.digit_limbs != 0 ? literal.digit_limbs : default_digit_limbs(literal);
   state->log_qp = log2_of(state->q) + log2_of(state->p);
   state->security_bound = max_log_qp(literal.security, literal.log_n);
@@ -180,6 +183,7 @@ const Scale& Parameters::canonical_scale(int level) const {
   return state_->canonical[static_cast<std::size_t>(level)];
 }
 
+ScaleManagement Parameters::scale_management() const { return state_->literal.scale_management; }
 SecurityTable Parameters::security() const { return state_->literal.security; }
 double Parameters::log_qp() const { return state_->log_qp; }
 std::optional<int> Parameters::security_bound() const { return state_->security_bound; }

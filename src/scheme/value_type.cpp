@@ -125,11 +125,14 @@ ValueType ciphertext_type(const Parameters& parameters, int level) {
   return type;
 }
 
-ValueType plaintext_type(const Parameters& parameters, int level, const Scale& scale) {
+ValueType plaintext_type(const Parameters& parameters, int level, const Scale& scale, PlaintextForm form) {
   ValueType type = ciphertext_type(parameters, level);
   type.kind = Kind::plaintext;
   type.scale = scale;
   type.components = 1;
+  type.plaintext_form = form;
+  if (form == PlaintextForm::prepared_qp) type.basis = Basis::qp;
+  if (form == PlaintextForm::compact) type.domain = Domain::coefficient;
   return type;
 }
 

@@ -4,45 +4,11 @@
 #include <fmt/format.h>
 
 #include <fheres/base/check.hpp>
+#include <fheres/base/lifetime.hpp>
 #include <fheres/workload/body_layout.hpp>
 
 namespace fheres::workload {
 namespace {
-
-/// A piece to place: alive from step `first` to step `last`, both included.
-struct Need {
-  Bytes bytes;
-  std::size_t first, last;
-  Piece* place;
-};
-
-bool overlap_in_time(const Need& a, const Need& b) { return a.first <= b.last && b.first <= a.last; }
-
-/// Places each piece at the lowest offset that is free for its whole life, larger ones first; returns the size of the
-/// block. Larger first because a small late piece fits between large ones, and not the other way round.
-Bytes place_all(std::vector<Need>& needs) {
-  std::stable_sort(needs.begin(), needs.end(),
-                   [](const Need& a, const Need& b) { return a.bytes > b.bytes; });
-  Bytes block = 0;
-  std::vector<const Need*> placed;
-  for (const Need& need : needs) {
-    std::vector<const Need*> in_the_way;
-    for (const Need* other : placed) {
-      if (overlap_in_time(need, *other)) in_the_way.push_back(other);
-    }
-    std::sort(in_the_way.begin(), in_the_way.end(),
-              [](const Need* a, const Need* b) { return a->place->offset < b->place->offset; });
-    Bytes offset = 0;
-    for (const Need* other : in_the_way) {
-      if (offset + need.bytes <= other->place->offset) break;
-      offset = std::max(offset, other->place->offset + other->place->bytes);
-    }
-    *need.place = {offset, need.bytes};
-    block = std::max(block, checked_add(offset, need.bytes));
-    placed.push_back(&need);
-  }
-  return block;
-}
 
 /// The reservation labelled `label` at the location, else the first one there.
 std::optional<std::size_t> pick(std::span<const residency::ReservationSpec> reserve, residency::Location at,
@@ -75,19 +41,22 @@ BodyLayout lay_out(std::span<const LayoutStep> steps, std::size_t outputs) {
       last[read] = i;
     }
   }
-  std::vector<Need> needs;
+  std::vector<Lifetime> lives;
+  std::vector<Piece*> pieces;  // of each life
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const Bytes result = round_up_to_granule(steps[i].result_bytes);
     if (steps[i].output) {
       layout.output_bytes[*steps[i].output] = result;
     } else {
-      layout.steps[i].result.emplace();
-      needs.push_back({result, i, last[i], &*layout.steps[i].result});
+      lives.push_back({result, i, last[i]});
+      pieces.push_back(&layout.steps[i].result.emplace());
     }
     if (steps[i].scratch_bytes == 0) continue;
-    needs.push_back({round_up_to_granule(steps[i].scratch_bytes), i, i, &layout.steps[i].scratch});
+    lives.push_back({round_up_to_granule(steps[i].scratch_bytes), i, i});
+    pieces.push_back(&layout.steps[i].scratch);
   }
-  layout.workspace_bytes = place_all(needs);
+  layout.workspace_bytes = place_lifetimes(lives);
+  for (std::size_t i = 0; i < lives.size(); ++i) *pieces[i] = {lives[i].offset, lives[i].bytes};
   return layout;
 }
 

@@ -113,6 +113,11 @@ class WorkloadChecker {
     BodyOperation result;
     result.result = draft.result;
     result.place = draft.operation.place;
+    if (draft.beside_is_bad) return result;
+    if (auto composite = composite_named(draft.operation.text)) {
+      resolve_composite(s, o, std::move(*composite), result);
+      return result;
+    }
     const auto operation = scheme::operation_named(draft.operation.text);
     if (!operation) {
       const std::string near = closest(draft.operation.text, operation_names());
@@ -122,18 +127,30 @@ class WorkloadChecker {
       return result;
     }
     result.operation = *operation;
+    auto operands =
+        resolve_operands(s, o, scheme::operand_count(*operation), scheme::takes_plaintext(*operation));
+    bool good = operands.has_value();
+    if (!resolve_key(s, o, *operation, result)) good = false;
+    if (draft.scalar) result.scalar = scheme::Scalar{*draft.scalar, {}};
+    if (good) result.operands = std::move(*operands);
+    return result;
+  }
+
+  /// Nothing, and a problem, where one of them is wrong.
+  std::optional<std::vector<Operand>> resolve_operands(std::size_t s, std::size_t o, int count,
+                                                       bool plain_second) {
+    const OperationDraft& draft = draft_.stages[s].body[o];
     bool good = true;
     std::vector<Operand> operands;
-    if (static_cast<int>(draft.operands.size()) != scheme::operand_count(*operation)) {
-      problems_.add(
-          "FHR0402", draft.operation.place,
-          fmt::format("`{}` has {} operand{}, expected {}", draft.operation.text, draft.operands.size(),
-                      draft.operands.size() == 1 ? "" : "s", scheme::operand_count(*operation)));
+    if (static_cast<int>(draft.operands.size()) != count) {
+      problems_.add("FHR0402", draft.operation.place,
+                    fmt::format("`{}` has {} operand{}, expected {}", draft.operation.text,
+                                draft.operands.size(), draft.operands.size() == 1 ? "" : "s", count));
       good = false;
     }
     for (std::size_t i = 0; i < draft.operands.size(); ++i) {
       const auto operand = references_.operand(draft.operands[i], s, o);
-      const bool plain = i == 1 && scheme::takes_plaintext(*operation);
+      const bool plain = i == 1 && plain_second;
       if (!operand ||
           !is_kind(*operand, plain ? ValueKind::plaintext : ValueKind::ciphertext, draft.operands[i])) {
         good = false;
@@ -141,15 +158,61 @@ class WorkloadChecker {
         operands.push_back(*operand);
       }
     }
-    if (!resolve_key(s, o, *operation, result)) good = false;
-    if (draft.scalar) result.scalar = scheme::Scalar{*draft.scalar, {}};
-    if (good) result.operands = std::move(operands);
-    return result;
+    return good ? std::optional(std::move(operands)) : std::nullopt;
+  }
+
+  /// Rotation keys of a sum are the declared ones for its steps; a polynomial names its key.
+  void resolve_composite(std::size_t s, std::size_t o, Composite composite, BodyOperation& result) {
+    const OperationDraft& draft = draft_.stages[s].body[o];
+    auto operands = resolve_operands(s, o, 1, false);
+    bool good = operands.has_value();
+    if (auto* sum = std::get_if<SumSlots>(&composite)) {
+      if (draft.key) {
+        problems_.add("FHR0403", draft.key->place,
+                      fmt::format("`{}` finds its keys by their steps", draft.operation.text));
+        good = false;
+      }
+      sum->count = draft.count.value_or(check_.world.parameters ? check_.world.parameters->slots() : 0);
+      // A count that the slots do not allow is refused with its figures when types are inferred.
+      const std::uint64_t last = check_.world.parameters ? check_.world.parameters->slots() : sum->count;
+      for (std::uint64_t steps = 1; steps < std::min(sum->count, last); steps *= 2) {
+        BodyOperation found;
+        OperationDraft turn = draft;
+        turn.steps = static_cast<std::int64_t>(steps);
+        turn.steps_place = draft.operation.place;
+        if (find_key(turn, ValueKind::rotation_key, found)) {
+          result.keys.push_back(*found.key);
+        } else {
+          good = false;
+        }
+      }
+    } else {
+      auto& polynomial = std::get<Polynomial>(composite);
+      if (!draft.coefficients) {
+        problems_.add("FHR0402", draft.operation.place,
+                      fmt::format("`{}` has no coefficients", draft.operation.text),
+                      "list them beside it, the constant one first: `coefficients: [0.5, 0, 0.25]`");
+        good = false;
+      }
+      polynomial = {draft.coefficients.value_or(std::vector<double>{}), draft.basis};
+      if (draft.key) {
+        const auto key = references_.operand(*draft.key, s, o);
+        if (!key || !is_kind(*key, ValueKind::relinearization_key, *draft.key)) {
+          good = false;
+        } else {
+          result.keys.push_back(*key);
+        }
+      }
+    }
+    result.composite = std::move(composite);
+    if (good) result.operands = std::move(*operands);
   }
 
   static std::vector<std::string> operation_names() {
     std::vector<std::string> names;
     for (Operation operation : scheme::operations()) names.emplace_back(scheme::name(operation));
+    for (const Composite& composite : {Composite(SumSlots{}), Composite(Polynomial{})})
+      names.emplace_back(name(composite));
     return names;
   }
 
@@ -240,6 +303,7 @@ class WorkloadChecker {
     for (const BodyOperation& operation : stage.body) {
       for (const Operand& operand : operation.operands) add(operand);
       if (operation.key) add(*operation.key);
+      for (const Operand& key : operation.keys) add(key);
     }
     stage.input_count = stage.require.size();
   }

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <fheres/scheme/rotations.hpp>
+
 namespace fheres::workload {
 namespace {
 
@@ -52,10 +54,17 @@ class Inference {
         const int level = level_of(operation.operands[0]);
         if (scheme::takes_plaintext(operation.operation)) use_at(operation.operands[1], level);
         if (operation.key) use_at(*operation.key, level);
-        results[o] = std::min(level + scheme::levels_down(operation.operation), parameters_.max_level());
+        for (const Operand& key : operation.keys) use_at(key, level);
+        results[o] = std::min(level + levels_down(operation), parameters_.max_level());
       }
       for (const Output& output : stage.outputs) outputs[output.value] = results[output.result];
     }
+  }
+
+  static int levels_down(const BodyOperation& operation) {
+    if (!operation.composite) return scheme::levels_down(operation.operation);
+    const auto* polynomial = std::get_if<Polynomial>(&*operation.composite);
+    return polynomial ? scheme::polynomial_depth(polynomial->coefficients) : 0;
   }
 
   void use_at(const Operand& operand, int level) {
@@ -100,7 +109,19 @@ class Inference {
       key = type_of(*operation.key, nullptr);
       if (!key) return std::nullopt;
     }
+    std::vector<ValueType> keys;
+    for (const Operand& operand : operation.keys) {
+      const ValueType* type = type_of(operand, nullptr);
+      if (!type) return std::nullopt;
+      keys.push_back(*type);
+    }
     try {
+      if (operation.composite) {
+        operation.circuit = std::make_shared<const scheme::Circuit>(circuit_of(operation, operands[0], keys));
+        operation.type = operation.circuit->signature().result;
+        operation.scratch_bytes = operation.circuit->signature().workspace;
+        return operation.type;
+      }
       const scheme::Signature signature = scheme::infer(parameters_, operation.operation, operands, key, 0,
                                                         operation.scalar ? &*operation.scalar : nullptr);
       operation.type = signature.result;
@@ -110,6 +131,14 @@ class Inference {
       problems_.add("FHR0404", operation.place, error.what());
       return std::nullopt;
     }
+  }
+
+  scheme::Circuit circuit_of(const BodyOperation& operation, const ValueType& operand,
+                             const std::vector<ValueType>& keys) const {
+    if (const auto* sum = std::get_if<SumSlots>(&*operation.composite))
+      return scheme::sum_slots(parameters_, operand, sum->count, keys);
+    const auto& polynomial = std::get<Polynomial>(*operation.composite);
+    return scheme::polynomial(parameters_, operand, polynomial.coefficients, polynomial.basis, keys);
   }
 
   WorldCheck& check_;

@@ -3,6 +3,25 @@
 #include <fheres/workload/stage.hpp>
 
 namespace fheres::workload {
+namespace {
+
+constexpr std::string_view kSumSlots = "sum_slots", kPolynomial = "polynomial";
+
+}  // namespace
+
+std::optional<Composite> composite_named(std::string_view name) {
+  if (name == kSumSlots) return SumSlots{};
+  if (name == kPolynomial) return Polynomial{};
+  return std::nullopt;
+}
+
+std::string_view name(const Composite& composite) {
+  return std::holds_alternative<SumSlots>(composite) ? kSumSlots : kPolynomial;
+}
+
+std::string_view name(const BodyOperation& operation) {
+  return operation.composite ? name(*operation.composite) : scheme::name(operation.operation);
+}
 
 residency::Action bind(const NamedAction& action, residency::HandleId handle) {
   switch (action.verb) {

@@ -19,7 +19,9 @@ namespace fheres::test {
 using Complex = std::complex<double>;
 
 /// Small and insecure: N = 2^10, Q 60 + 5x40, P `special` x 60.
-inline scheme::Parameters small_parameters(int special = 1, int digit_limbs = 0) {
+inline scheme::Parameters small_parameters(
+    int special = 1, int digit_limbs = 0,
+    scheme::ScaleManagement scales = scheme::ScaleManagement::automatic) {
   scheme::ParametersLiteral literal;
   literal.log_n = 10;
   literal.q = {{60, {}}, {40, {}}, {40, {}}, {40, {}}, {40, {}}, {40, {}}};
@@ -27,6 +29,7 @@ inline scheme::Parameters small_parameters(int special = 1, int digit_limbs = 0)
   literal.scale_bits = 40;
   literal.digit_limbs = digit_limbs;
   literal.security = scheme::SecurityTable::none;
+  literal.scale_management = scales;
   return scheme::Parameters::make(literal);
 }
 
@@ -108,23 +111,38 @@ struct World {
         parameters, operation, types, key == nullptr ? nullptr : &key->type(), evaluator.group(), scalar);
     ckks::Ciphertext out(parameters, signature.result);
     std::ranges::fill(out.bytes(), std::byte{0xa5});
-    // Words on both sides of the workspace must survive.
-    std::vector<std::uint64_t> storage(signature.workspace / 8 + 64, 0xdeadbeefdeadbeefU);
-    const std::span<std::byte> bytes = std::as_writable_bytes(std::span(storage));
-    const ckks::Workspace workspace = bytes.subspan(32 * 8, signature.workspace);
     ckks::Operands operands{views};
     operands.scalar = scalar;
     std::optional<ckks::PlaintextView> plain;
     if (plaintext != nullptr) operands.plaintext = &plain.emplace(plaintext->view());
     std::optional<ckks::KeyView> key_view;
     if (key != nullptr) operands.key = &key_view.emplace(key->view());
-    evaluator.apply(operation, operands, out.ref(), workspace, {});
+    with_workspace(signature.workspace, [&](ckks::Workspace workspace) {
+      evaluator.apply(operation, operands, out.ref(), workspace, {});
+    });
+    return out;
+  }
+
+  ckks::Ciphertext run(const scheme::Circuit& circuit, const ckks::Ciphertext& a,
+                       const std::vector<ckks::KeyView>& views) const {
+    ckks::Ciphertext out(parameters, circuit.signature().result);
+    std::ranges::fill(out.bytes(), std::byte{0xa5});
+    with_workspace(circuit.signature().workspace, [&](ckks::Workspace workspace) {
+      evaluator.run(circuit, a.view(), views, out.ref(), workspace, {});
+    });
+    return out;
+  }
+
+  /// Calls body with so many bytes of garbage. Words on both sides of them must survive.
+  template <class Body>
+  void with_workspace(Bytes size, Body body) const {
+    std::vector<std::uint64_t> storage(size / 8 + 64, 0xdeadbeefdeadbeefU);
+    body(std::as_writable_bytes(std::span(storage)).subspan(32 * 8, size));
     for (std::size_t i = 0; i < 32; ++i) {
       if (storage[i] != 0xdeadbeefdeadbeefU || storage[storage.size() - 1 - i] != 0xdeadbeefdeadbeefU) {
         throw std::logic_error("workspace was overrun");
       }
     }
-    return out;
   }
 };
 

@@ -81,6 +81,14 @@ class RunTest(ToolTest):
         self.assertTrue(all(transition["phase"] == "prefetch" for transition in prefetched))
         self.assertFalse(any(transition["timing"]["arriving"] for transition in prefetched))
 
+    def test_operations_with_numbers_sums_and_polynomials_match_their_clear_text(self) -> None:
+        for sample in ("samples/arithmetic.yaml", "samples/polynomial.yaml"):
+            report = self.run_sample(sample)
+            self.assertTrue(all(check["passed"] for check in report["checks"]), sample)
+            for stage in report["stages"]:
+                for peak in stage["peaks"]:
+                    self.assertEqual(peak["predicted_charged"], peak["measured_charged"], sample)
+
     def test_the_trace_passes_a_strict_reader_of_its_format(self) -> None:
         for document in (SAMPLE, "samples/explicit-tiles.yaml"):
             trace = self.folder / "trace.json"

@@ -63,6 +63,46 @@ TEST_CASE("every name of a model keeps the place where the user wrote it") {
   CHECK(stage.require[0].place == workload::Place{"t.yaml", 11, 21, 1});
 }
 
+TEST_CASE("operations with numbers, sums of slots and polynomials are read with what stands beside them") {
+  const std::string values =
+      "parameters: {preset: test-slots512-scale40-levels4}\n"
+      "values:\n"
+      "  x: {ciphertext: {message: {constant: 1}}, at: pinned-host}\n"
+      "  relin: {relinearization_key: {}, at: pinned-host}\n"
+      "  r1: {rotation_key: {steps: 1}, at: pinned-host}\n"
+      "  r2: {rotation_key: {steps: 2}, at: pinned-host}\n"
+      "stages: [{name: s, at: cuda:0, outputs: [y], body: [\n";
+  const auto body = [&](const std::string& line) { return std::string(kHead) + values + line + "]}]\n"; };
+  const auto workload = good(
+      body("  {a: {multiply_scalar: [x, -0.25]}}, {b: {rescale: a}}, {c: {square_rescale: b, key: relin}},\n"
+           "  {d: {sum_slots: c, count: 4}},\n"
+           "  {y: {polynomial: d, coefficients: [0, 1, 0.5, 2], basis: chebyshev, key: relin}}"));
+  const std::vector<workload::BodyOperation>& steps = workload.stages[0].body;
+  CHECK(steps[0].scalar->value == -0.25);
+  CHECK(std::get<workload::SumSlots>(*steps[3].composite).count == 4);
+  CHECK(steps[3].keys.size() == 2);
+  CHECK(name(steps[3]) == "sum_slots");
+  const auto& polynomial = std::get<workload::Polynomial>(*steps[4].composite);
+  CHECK(polynomial.coefficients == std::vector<double>{0, 1, 0.5, 2});
+  CHECK(polynomial.basis == scheme::PolynomialBasis::chebyshev);
+  CHECK(steps[4].type == scheme::ciphertext_type(*workload.world.parameters, 4));
+  // A key that several operations use is made at the freshest of their levels; rotations read theirs at level 2.
+  CHECK(workload.world.values[1].type->level == 1);
+  CHECK(workload.world.values[2].type->level == 2);
+
+  using Codes = std::vector<std::string>;
+  CHECK(found(body("  {y: {multiply_scalar: x}}")) == Codes{"FHR0106@11:25"});
+  CHECK(found(body("  {y: {multiply_scalar: [x, z]}}")) == Codes{"FHR0106@11:29"});
+  CHECK(found(body("  {y: {sum_slots: x, count: 1}}")) == Codes{"FHR0107@11:29"});
+  CHECK(found(body("  {y: {sum_slots: x, count: 3}}")) == Codes{"FHR0404@11:8"});
+  CHECK(found(body("  {y: {sum_slots: x, count: 8}}")) == Codes{"FHR0403@11:8"});
+  CHECK(found(body("  {y: {sum_slots: x, count: 4, key: r1}}")) == Codes{"FHR0403@11:37"});
+  CHECK(found(body("  {y: {negate: x, count: 4}}")) == Codes{"FHR0103@11:19"});
+  CHECK(found(body("  {y: {polynomial: x, key: relin}}")) == Codes{"FHR0402@11:8"});
+  CHECK(found(body("  {y: {polynomial: x, coefficients: [1, 0, 2]}}")) == Codes{"FHR0404@11:8"});
+  CHECK(found(body("  {y: {polynomial: x, coefficients: [1, 2], basis: sine}}")) == Codes{"FHR0111@11:52"});
+}
+
 TEST_CASE("everything that a value can say is read") {
   const auto workload =
       good(std::string(kHead) +

@@ -163,7 +163,7 @@ TEST_CASE("a scalar is the integer nearest to it at its scale, and has to fit") 
   const Signature product = infer(set_f(), Operation::multiply_scalar, {&operand, 1}, nullptr, 0, &half);
   CHECK(run(Operation::rescale, {product.result}).result == ciphertext(4));
   CHECK(scalar_refusal(Operation::add_scalar, ciphertext(7), {1e6, {}}) ==
-        "add_scalar: the scalar 1000000 at scale 2^40 does not fit the 60 bits that level 7 of 7 has");
+        "add_scalar: the scalar 1000000 at scale 2^40.0000 does not fit the 60 bits that level 7 of 7 has");
   CHECK(scalar_refusal(Operation::multiply_scalar, ciphertext(7), {1e6, Scale::power_of_two(0)})
             .find("times 1e+06 does not fit the 60 bits") != std::string::npos);
   CHECK(

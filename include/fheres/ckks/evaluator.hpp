@@ -8,7 +8,8 @@
 #include <fheres/ckks/keys.hpp>
 #include <fheres/ckks/plaintext.hpp>
 #include <fheres/memory/stream.hpp>
-#include <fheres/scheme/operation.hpp>
+#include <fheres/scheme/circuit.hpp>
+#include <fheres/scheme/linear_transform.hpp>
 
 namespace fheres::ckks {
 
@@ -86,7 +87,8 @@ class Evaluator {
   /// Divides by the level's last prime: one level down.
   void rescale(const CiphertextView& a, const CiphertextRef& out, Workspace workspace,
                const Stream& stream) const;
-  /// One level down, from one canonical scale to the next: the dropped prime pays for a correcting constant.
+  /// One level down, from one canonical scale to the next: the dropped prime pays for a correcting constant. Any other
+  /// scale, and every scale where they are managed by hand, stays as it is: only a limb is dropped.
   void mod_switch(const CiphertextView& a, const CiphertextRef& out, Workspace workspace,
                   const Stream& stream) const;
   /// Slot i goes to slot i + key.type().steps.
@@ -95,7 +97,25 @@ class Evaluator {
   void conjugate(const CiphertextView& a, const KeyView& key, const CiphertextRef& out, Workspace workspace,
                  const Stream& stream) const;
 
-  /// Any of the above.
+  /// One rotation or conjugation for each key, of one decomposition (scheme/rotations.hpp). As many results as keys;
+  /// none overlaps another.
+  void rotate_many(const CiphertextView& a, std::span<const KeyView> keys,
+                   std::span<const CiphertextRef> outs, Workspace workspace, const Stream& stream) const;
+  /// All steps of a finished circuit of the context's parameters and this evaluator's group (std::logic_error
+  /// otherwise), for example scheme::sum_slots. `keys` have the circuit's types, in its order.
+  void run(const scheme::Circuit& circuit, const CiphertextView& a, std::span<const KeyView> keys,
+           const CiphertextRef& out, Workspace workspace, const Stream& stream) const;
+
+  /// A matrix by its diagonals (scheme/linear_transform.hpp), not rescaled. Plaintexts in the order of
+  /// transform.diagonals(), as encode_diagonals makes them.
+  void linear_transform(const scheme::LinearTransform& transform, const CiphertextView& a,
+                        std::span<const PlaintextView> diagonals, std::span<const KeyView> keys,
+                        const CiphertextRef& out, Workspace workspace, const Stream& stream) const;
+
+  /// A compact plaintext as a prepared one, over Q or over P and Q, of its scale, at its level or a later one.
+  void expand(const PlaintextView& compact, const PlaintextRef& out, const Stream& stream) const;
+
+  /// Any operation of scheme/operation.
   void apply(scheme::Operation operation, const Operands& operands, const CiphertextRef& out,
              Workspace workspace, const Stream& stream) const;
 

@@ -31,7 +31,9 @@ class ValueView {
     check_storage(parameters, family, type, storage.size());
   }
   /// A writable view reads as well.
-  ValueView(const ValueView<family, std::remove_const_t<Word>>& other) requires(std::is_const_v<Word>)
+  template <class Writable>
+  ValueView(const ValueView<family, Writable>& other)  // NOLINT: a conversion
+      requires(std::is_const_v<Word>&& std::is_same_v<Writable, std::remove_const_t<Word>>)
       : type_(other.type()), data_(other.data()) {}
 
   const scheme::ValueType& type() const { return type_; }

@@ -64,6 +64,12 @@ struct OperationDraft {
   std::optional<std::int64_t> steps;  // rotate without a key's name: the declared key with these steps
   Place steps_place;
   std::optional<double> scalar;  // add_scalar and its like: the number beside the operand
+  // sum_slots and polynomial: what stands beside the operand.
+  std::optional<std::uint64_t> count;
+  std::optional<std::vector<double>> coefficients;
+  scheme::PolynomialBasis basis = scheme::PolynomialBasis::power;
+  bool beside_is_bad =
+      false;  // a number or one of those was given and could not be read, which has been reported
 };
 
 struct RequirementDraft {

@@ -1,13 +1,16 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <span>
+#include <string_view>
+#include <variant>
 #include <vector>
 
 #include <fheres/residency/action.hpp>
 #include <fheres/residency/plan.hpp>
-#include <fheres/scheme/operation.hpp>
+#include <fheres/scheme/polynomial.hpp>
 #include <fheres/workload/body_layout.hpp>
 #include <fheres/workload/value.hpp>
 
@@ -21,18 +24,38 @@ struct Operand {
   Place place;
 };
 
+/// sum_slots: how many slots each sum has; 0: all.
+struct SumSlots {
+  std::uint64_t count = 0;
+};
+struct Polynomial {
+  std::vector<double> coefficients;
+  scheme::PolynomialBasis basis = scheme::PolynomialBasis::power;
+};
+/// An operation that is a circuit of others, on one ciphertext.
+using Composite = std::variant<SumSlots, Polynomial>;
+/// The composite of that name in documents, as it is without anything beside it.
+std::optional<Composite> composite_named(std::string_view name);
+std::string_view name(const Composite& composite);
+
 /// One operation of a stage's body.
 struct BodyOperation {
   Name result;
-  scheme::Operation operation = scheme::Operation::add;
+  scheme::Operation operation = scheme::Operation::add;  // unless it is a composite
+  std::optional<Composite> composite;
   std::vector<Operand> operands;
   std::optional<Operand> key;
+  std::vector<Operand> keys;  // of a composite, in its circuit's order
   std::optional<scheme::Scalar> scalar;
-  scheme::ValueType type;             // of the result
-  Bytes scratch_bytes = 0;            // exact workspace of the operation
-  std::optional<std::size_t> output;  // index into Stage::outputs, where the result is kept
-  Place place;                        // of the operation's name
+  std::shared_ptr<const scheme::Circuit> circuit;  // of a composite
+  scheme::ValueType type;                          // of the result
+  Bytes scratch_bytes = 0;                         // exact workspace of the operation
+  std::optional<std::size_t> output;               // index into Stage::outputs, where the result is kept
+  Place place;                                     // of the operation's name
 };
+
+/// As documents call it.
+std::string_view name(const BodyOperation& operation);
 
 /// A result that becomes a managed value where the stage ran.
 struct Output {
