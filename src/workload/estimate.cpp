@@ -1,6 +1,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include <fheres/scheme/circuit.hpp>
 #include <fheres/workload/estimate.hpp>
 
 namespace fheres::workload {
@@ -40,6 +41,10 @@ std::vector<std::optional<Estimate>> estimates(const Workload& workload) {
         const bool value = operand.from == Operand::From::value;
         types.push_back(value ? *values[operand.index].type : stage.body[operand.index].type);
         operands.push_back(value ? result[operand.index].value() : results[operand.index]);
+      }
+      if (step.circuit) {
+        results.push_back(step.circuit->estimate(operands.front()));
+        continue;
       }
       const scheme::ValueType* key = step.key ? &*values[step.key->index].type : nullptr;
       results.push_back(scheme::estimate(parameters, step.operation, types, operands, key,
