@@ -4,15 +4,17 @@
 #include <cstring>
 #include <exception>
 #include <fstream>
+#include <memory>
+#include <optional>
 #include <stdexcept>
 
 #include <fmt/format.h>
 
 #include <fheres/memory/cuda.hpp>
 #include <fheres/ring/cuda.hpp>
-#include <fheres/scheme/presets.hpp>
 
 #include "operations.hpp"
+#include "sets.hpp"
 #include "timing.hpp"
 
 namespace fheres::bench {
@@ -22,9 +24,10 @@ namespace {
 constexpr Bytes kWorkingSet = 192 * kMiB;
 
 struct Options {
-  std::vector<std::string> presets;
+  std::vector<std::string> sets;
   std::vector<std::string> operations;  // empty: all
   int device = 0;
+  int group = 0;
   int repetitions = 30;
   std::string json;
 };
@@ -35,27 +38,29 @@ Options parse(int argc, char** argv) {
     const std::string name = argv[i];
     if (i + 1 >= argc) throw std::invalid_argument("expected a value after " + name);
     const std::string value = argv[i + 1];
-    if (name == "--preset") {
-      options.presets.push_back(value);
+    if (name == "--set") {
+      options.sets.push_back(value);
     } else if (name == "--operation") {
       options.operations.push_back(value);
     } else if (name == "--device") {
       options.device = std::stoi(value);
+    } else if (name == "--group") {
+      options.group = std::stoi(value);
     } else if (name == "--repetitions") {
       options.repetitions = std::stoi(value);
     } else if (name == "--json") {
       options.json = value;
     } else {
-      throw std::invalid_argument("expected --preset, --operation, --device, --repetitions or --json, got " +
-                                  name);
+      throw std::invalid_argument(
+          "expected --set, --operation, --device, --group, --repetitions or --json, got " + name);
     }
   }
-  if (options.presets.empty()) options.presets.push_back("slots8192-scale40-levels7");
+  if (options.sets.empty()) options.sets.push_back("F");
   return options;
 }
 
 struct Row {
-  std::string preset;
+  std::string set;
   std::string operation;
   Bytes bytes;
   Measured measured;
@@ -77,41 +82,50 @@ void check(const Operation& operation, const ckks::Evaluator& on_host, const ckk
            const Operands& host, const Operands& device, Device& where) {
   operation.run(on_host, host, {});
   operation.run(on_device, device, where.stream);
+  const std::vector<std::span<std::byte>> expected = host.results(operation.result_bytes);
+  const std::vector<std::span<std::byte>> actual = device.results(operation.result_bytes);
   std::vector<std::byte> result(operation.result_bytes);
-  where.driver->copy(where.stream, {memory::Location::pageable_host(), result.data(), result.size()},
-                     {where.at, device.piece(3).data(), result.size()});
-  where.driver->synchronize(where.stream);
-  if (std::memcmp(result.data(), host.piece(3).data(), result.size()) != 0) {
-    throw std::runtime_error(operation.name + ": the device's residues differ from the host's");
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    where.driver->copy(where.stream, {memory::Location::pageable_host(), result.data(), result.size()},
+                       {where.at, actual[i].data(), result.size()});
+    where.driver->synchronize(where.stream);
+    if (std::memcmp(result.data(), expected[i].data(), result.size()) != 0) {
+      throw std::runtime_error(operation.name + ": the device's residues differ from the host's");
+    }
   }
 }
 
-std::vector<Row> run(const std::string& preset, const Options& options, Device& device) {
-  const auto literal = scheme::find_preset(preset);
-  if (!literal) throw std::invalid_argument("no preset " + preset);
-  const scheme::Parameters parameters = scheme::Parameters::make(*literal);
+std::vector<Row> run(const std::string& name, const Options& options, Device& device) {
+  const scheme::Parameters parameters = scheme::Parameters::make(find_set(name));
   const ckks::Context host_context = ckks::Context::on_host(parameters);
   const ckks::Evaluator on_host(host_context);
-  const ckks::Evaluator on_device(ckks::Context(
-      parameters, ring::make_cuda_backend(host_context.backend().shared_basis(), device.driver, device.at)));
-
-  Operands host(parameters, device.driver, memory::Location::pageable_host());
-  host.randomize(host_context.basis(), 1);
-  std::vector<std::unique_ptr<Operands>> sets;
-  while (sets.empty() || sets.size() * host.bytes() < kWorkingSet) {
-    sets.push_back(std::make_unique<Operands>(parameters, device.driver, device.at));
-    sets.back()->copy_from(host, device.stream);
-  }
+  const ckks::Evaluator on_device(
+      ckks::Context(parameters,
+                    ring::make_cuda_backend(host_context.backend().shared_basis(), device.driver, device.at)),
+      options.group);
 
   std::vector<Row> rows;
+  std::unique_ptr<Operands> host;
+  std::vector<std::unique_ptr<Operands>> sets;
+  std::optional<Shape> shape;  // of host and sets
   for (const Operation& operation : operations(parameters)) {
     const std::vector<std::string>& only = options.operations;
     if (!only.empty() && std::find(only.begin(), only.end(), operation.name) == only.end()) continue;
-    check(operation, on_host, on_device, host, *sets.front(), device);
+    if (shape != operation.shape) {
+      shape = operation.shape;
+      sets.clear();
+      host = std::make_unique<Operands>(parameters, *shape, device.driver, memory::Location::pageable_host());
+      host->randomize(host_context.basis(), 1);
+      while (sets.empty() || sets.size() * host->bytes() < kWorkingSet) {
+        sets.push_back(std::make_unique<Operands>(parameters, *shape, device.driver, device.at));
+        sets.back()->copy_from(*host, device.stream);
+      }
+    }
+    check(operation, on_host, on_device, *host, *sets.front(), device);
     const Measured measured = measure(
         *device.driver, device.stream, static_cast<int>(sets.size()), options.repetitions,
         [&](int set) { operation.run(on_device, *sets[static_cast<std::size_t>(set)], device.stream); });
-    rows.push_back({preset, operation.name, operation.bytes, measured});
+    rows.push_back({name, operation.name, operation.bytes, measured});
   }
   return rows;
 }
@@ -120,12 +134,12 @@ void print(const std::vector<Row>& rows, const std::string& device, double bandw
   fmt::print("{}, copy on the device {:.2f} TB/s read plus written\n", device, 1e-12 * bandwidth);
   fmt::print(
       "median (minimum) in us; one: a single call and its launches; queued, graph: per call of many\n");
-  fmt::print("{:<28} {:<23} {:>16} {:>16} {:>16} {:>8} {:>6}\n", "preset", "operation", "one", "queued",
-             "graph", "MB", "copy %");
+  fmt::print("{:<28} {:<29} {:>16} {:>16} {:>16} {:>8} {:>6}\n", "set", "operation", "one", "queued", "graph",
+             "MB", "copy %");
   for (const Row& row : rows) {
     const auto cell = [](const Times& t) { return fmt::format("{:.1f} ({:.1f})", t.median, t.minimum); };
     const double share = static_cast<double>(row.bytes) / (1e-6 * row.measured.graph.median) / bandwidth;
-    fmt::print("{:<28} {:<23} {:>16} {:>16} {:>16} {:>8.1f} {:>6.0f}\n", row.preset, row.operation,
+    fmt::print("{:<28} {:<29} {:>16} {:>16} {:>16} {:>8.1f} {:>6.0f}\n", row.set, row.operation,
                cell(row.measured.one), cell(row.measured.queued), cell(row.measured.graph),
                1e-6 * static_cast<double>(row.bytes), 100 * share);
   }
@@ -143,9 +157,9 @@ void write_json(const std::string& path, const std::vector<Row>& rows, const std
     };
     const Row& row = rows[i];
     text += fmt::format(
-        "    {{\"preset\": \"{}\", \"operation\": \"{}\", \"bytes\": {}, \"one\": {}, \"queued\": {}, "
+        "    {{\"set\": \"{}\", \"operation\": \"{}\", \"bytes\": {}, \"one\": {}, \"queued\": {}, "
         "\"graph\": {}}}{}\n",
-        row.preset, row.operation, row.bytes, times(row.measured.one), times(row.measured.queued),
+        row.set, row.operation, row.bytes, times(row.measured.one), times(row.measured.queued),
         times(row.measured.graph), i + 1 < rows.size() ? "," : "");
   }
   text += "  ]\n}\n";
@@ -159,8 +173,8 @@ int main_checked(int argc, char** argv) {
   Device device(options.device);
   const double bandwidth = copy_bandwidth(*device.driver, device.stream, options.repetitions);
   std::vector<Row> rows;
-  for (const std::string& preset : options.presets) {
-    for (Row& row : run(preset, options, device)) rows.push_back(std::move(row));
+  for (const std::string& set : options.sets) {
+    for (Row& row : run(set, options, device)) rows.push_back(std::move(row));
   }
   const std::string name = device.driver->describe(device.at);
   print(rows, name, bandwidth);

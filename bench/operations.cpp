@@ -5,10 +5,10 @@
 
 #include <fheres/scheme/sizes.hpp>
 
+#include "composites.hpp"
+
 namespace fheres::bench {
 namespace {
-
-constexpr std::size_t kPlain = 4, kKey = 5, kWorkspace = 6;
 
 ring::View polynomials(const scheme::Parameters& parameters, const ckks::CiphertextRef& value) {
   return ring::dense_view(value.data(), parameters.special_limbs(), parameters.limbs(value.type().level),
@@ -17,33 +17,38 @@ ring::View polynomials(const scheme::Parameters& parameters, const ckks::Ciphert
 
 }  // namespace
 
-Operands::Operands(const scheme::Parameters& parameters, std::shared_ptr<memory::Driver> driver,
-                   memory::Location at)
-    : parameters_(parameters), driver_(std::move(driver)), at_(at) {
+Operands::Operands(const scheme::Parameters& parameters, const Shape& shape,
+                   std::shared_ptr<memory::Driver> driver, memory::Location at)
+    : parameters_(parameters), shape_(shape), driver_(std::move(driver)), at_(at) {
   const Bytes ciphertext = scheme::bytes_of(parameters, scheme::ciphertext_type(parameters));
-  const Bytes plaintext =
-      scheme::bytes_of(parameters, scheme::plaintext_type(parameters, 0, parameters.canonical_scale(0)));
+  const Bytes plaintext = scheme::bytes_of(
+      parameters, scheme::plaintext_type(parameters, 0, parameters.canonical_scale(0), shape.form));
   const Bytes key = scheme::bytes_of(parameters, scheme::relinearization_key_type());
-  for (Bytes size : {ciphertext, ciphertext, ciphertext, ciphertext, plaintext, key,
-                     scheme::key_switch_workspace(parameters, 0, 0)}) {
-    offsets_.push_back(bytes_);
-    bytes_ += size;
-  }
-  offsets_.push_back(bytes_);
+  const auto count = [](int number) { return static_cast<Bytes>(number); };
+  bytes_ = (3 + count(shape.results)) * ciphertext + count(shape.plaintexts) * plaintext +
+           count(shape.keys) * key + shape.workspace;
   data_ = driver_->allocate(at_, bytes_);
+  std::byte* next = data_;
+  const auto take = [&](Bytes bytes) {
+    const Storage piece{next, bytes};
+    next += bytes;
+    return piece;
+  };
+  a_ = take(ciphertext);
+  b_ = take(ciphertext);
+  product_ = take(ciphertext);
+  for (int i = 0; i < shape.results; ++i) results_.push_back(take(ciphertext));
+  for (int i = 0; i < shape.plaintexts; ++i) plaintexts_.push_back(take(plaintext));
+  for (int i = 0; i < shape.keys; ++i) keys_.push_back(take(key));
+  workspace_ = take(shape.workspace);
 }
 
 Operands::~Operands() { driver_->deallocate(at_, data_, bytes_); }
 
-std::span<std::byte> Operands::piece(std::size_t index) const {
-  return {data_ + offsets_[index], offsets_[index + 1] - offsets_[index]};
-}
-
 void Operands::randomize(const ring::Basis& basis, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   std::memset(data_, 0xa5, bytes_);
-  const auto fill = [&](std::size_t index, int first_prime, int limbs) {
-    const std::span<std::byte> storage = piece(index);
+  const auto fill = [&](Storage storage, int first_prime, int limbs) {
     auto* words = reinterpret_cast<std::uint64_t*>(storage.data());
     const std::size_t per_limb = storage.size() / sizeof(std::uint64_t) / static_cast<std::size_t>(limbs);
     for (int limb = 0; limb < limbs; ++limb) {
@@ -52,8 +57,10 @@ void Operands::randomize(const ring::Basis& basis, std::uint64_t seed) {
     }
   };
   const int k = basis.special_limbs(), l = basis.q_limbs();
-  for (std::size_t index : {std::size_t{0}, std::size_t{1}, std::size_t{2}, kPlain}) fill(index, k, l);
-  fill(kKey, 0, k + l);
+  for (const Storage storage : {a_, b_, product_}) fill(storage, k, l);
+  const bool extended = shape_.form == scheme::PlaintextForm::prepared_qp;
+  for (const Storage storage : plaintexts_) fill(storage, extended ? 0 : k, extended ? k + l : l);
+  for (const Storage storage : keys_) fill(storage, 0, k + l);
 }
 
 void Operands::copy_from(const Operands& host, const memory::Stream& stream) {
@@ -67,20 +74,24 @@ scheme::ValueType Operands::product_type() const {
   return type;
 }
 
-ckks::CiphertextRef Operands::ciphertext(std::size_t index, const scheme::ValueType& type) const {
-  return {parameters_, type, piece(index).first(scheme::bytes_of(parameters_, type))};
+ckks::CiphertextRef Operands::out(const scheme::ValueType& type, int index) const {
+  return {parameters_, type,
+          results_[static_cast<std::size_t>(index)].first(scheme::bytes_of(parameters_, type))};
 }
 
-ckks::PlaintextRef Operands::plain() const {
-  return {parameters_, scheme::plaintext_type(parameters_, 0, parameters_.canonical_scale(0)), piece(kPlain)};
+ckks::PlaintextRef Operands::plain(int index) const {
+  return {parameters_, scheme::plaintext_type(parameters_, 0, parameters_.canonical_scale(0), shape_.form),
+          plaintexts_[static_cast<std::size_t>(index)]};
 }
 
-ckks::KeyRef Operands::rotation_key() const {
-  return {parameters_, scheme::rotation_key_type(parameters_, 1), piece(kKey)};
+ckks::KeyView Operands::key(const scheme::ValueType& type, int index) const {
+  return {parameters_, type, keys_[static_cast<std::size_t>(index)]};
 }
 
-ckks::KeyRef Operands::relinearization_key() const {
-  return {parameters_, scheme::relinearization_key_type(), piece(kKey)};
+std::vector<std::span<std::byte>> Operands::results(Bytes bytes) const {
+  std::vector<Storage> results;
+  for (const Storage storage : results_) results.push_back(storage.first(bytes));
+  return results;
 }
 
 std::vector<Operation> operations(const scheme::Parameters& parameters) {
@@ -92,6 +103,7 @@ std::vector<Operation> operations(const scheme::Parameters& parameters) {
   using ckks::Evaluator;
   using memory::Stream;
 
+  const Shape simple{.workspace = workspace + scheme::rescale_workspace(parameters, 2)};
   std::vector<Operation> list;
   list.push_back({"inverse transform", 2 * ciphertext,
                   [](const Evaluator& e, const Operands& o, const Stream& s) {
@@ -134,6 +146,18 @@ std::vector<Operation> operations(const scheme::Parameters& parameters) {
                                o.workspace(workspace), s);
                   },
                   ciphertext});
+  list.push_back({"multiply + relin + rescale", 2 * ciphertext + lower + key,
+                  [](const Evaluator& e, const Operands& o, const Stream& s) {
+                    const scheme::ValueType in[] = {o.a().type(), o.b().type()};
+                    const ckks::KeyView relinearization = o.relinearization_key();
+                    const scheme::Signature signature = scheme::infer(
+                        o.parameters(), scheme::Operation::multiply_rescale, in, &relinearization.type());
+                    e.multiply_rescale(o.a(), o.b(), relinearization, o.out(signature.result),
+                                       o.workspace(signature.workspace), s);
+                  },
+                  lower});
+  for (Operation& operation : list) operation.shape = simple;
+  for (Operation& operation : composites(parameters)) list.push_back(std::move(operation));
   return list;
 }
 

@@ -8,7 +8,6 @@ namespace fheres::control {
 namespace {
 
 using residency::Materialization;
-using residency::Recoverability;
 using residency::State;
 using residency::ValueRecord;
 using ByLocation = std::array<Bytes, Location::kCount>;
@@ -55,7 +54,7 @@ class Ledger {
   // that could, were they empty.
   bool stuck(HandleId value, std::vector<Location>* because = nullptr) const {
     const ValueRecord& record = problem_.state.record(value);
-    if (record.spec->recoverability != Recoverability::must_preserve || record.materializations.size() != 1 ||
+    if (!problem_.state.preserved(value) || record.materializations.size() != 1 ||
         record.materializations.front().protection.any() || problem_.requested(value)) {
       return false;
     }
@@ -96,6 +95,7 @@ void add_held(const Problem& problem, const Ledger& ledger, Location at, std::ve
       members.push_back({.kind = Conflict::Kind::only_copy, .value = value, .at = at, .bytes = bytes});
     }
   }
+  if (at == Location::pinned_host()) add_staged(state, members);
   for (std::size_t i = 0; i < state.reservations().size(); ++i) {
     const residency::ReservationSpec& spec = state.reservations()[i].spec;
     if (spec.at != at) continue;
@@ -162,7 +162,7 @@ void settle(const Problem& problem, const Ledger& ledger, Certificate& found) {
   for (const Member& member : found.members) {
     if (member.kind == Conflict::Kind::requirement) {
       const ValueRecord& record = problem.state.record(member.value);
-      found.entangled = found.entangled ||
+      found.entangled = found.entangled || live_backing(problem.state, member.value) ||
                         (record.materializations.empty() && *record.source != member.at &&
                          budget_of(problem.state, *record.source)) ||
                         may_be_staged(problem, record, member.at);
@@ -178,10 +178,20 @@ void settle(const Problem& problem, const Ledger& ledger, Certificate& found) {
   }
 }
 
-// An exclusive value that is protected where it is cannot come anywhere else.
+// An exclusive value that is protected where it is cannot come anywhere else, and what has no bytes yet nowhere.
 std::optional<Certificate> blocked_endpoint(const Problem& problem) {
   for (const Requirement& wanted : problem.request.require) {
     const ValueRecord& record = problem.state.record(wanted.value);
+    if (record.materializations.empty() && !record.source && !record.backing) {
+      return Certificate{.at = wanted.at,
+                         .closed = {},
+                         .members = {{.kind = Conflict::Kind::requirement,
+                                      .value = wanted.value,
+                                      .at = wanted.at,
+                                      .bytes = record.spec->storage_bytes}},
+                         .load = {},
+                         .blocked = "which has no bytes yet"};
+    }
     if (record.spec->replica_mode != residency::ReplicaMode::exclusive || record.materializations.empty())
       continue;
     const Materialization& there = record.materializations.front();
@@ -195,7 +205,7 @@ std::optional<Certificate> blocked_endpoint(const Problem& problem) {
              {.kind = Conflict::Kind::in_use, .value = wanted.value, .at = there.at, .bytes = bytes}},
         .entangled = true,
         .load = {},
-        .blocked = true};
+        .blocked = "an exclusive value"};
   }
   return std::nullopt;
 }
@@ -204,7 +214,8 @@ std::optional<Certificate> blocked_endpoint(const Problem& problem) {
 std::optional<Certificate> impossible_load(const Problem& problem, const Ledger& ledger) {
   for (const Requirement& wanted : problem.request.require) {
     const ValueRecord& record = problem.state.record(wanted.value);
-    if (!record.materializations.empty() || problem.required(wanted.value, *record.source)) continue;
+    if (!record.materializations.empty() || !record.source || problem.required(wanted.value, *record.source))
+      continue;
     const Location source = *record.source;
     const std::optional<Bytes> budget = budget_of(problem.state, source);
     const Bytes bytes = record.spec->storage_bytes;
@@ -220,6 +231,41 @@ std::optional<Certificate> impossible_load(const Problem& problem, const Ledger&
                       .load = load};
     add_wanted(problem, source, false, found.members);
     add_held(problem, ledger, source, found.members);
+    found.entangled = true;
+    settle(problem, ledger, found);
+    return found;
+  }
+  return std::nullopt;
+}
+
+// A value that has to be expanded, and can be at one place only, needs room there beside its backing, or a copy of it,
+// while all reservations are admitted (R66).
+std::optional<Certificate> impossible_expansion(const Problem& problem, const Ledger& ledger) {
+  for (const Requirement& wanted : problem.request.require) {
+    const ValueRecord& record = problem.state.record(wanted.value);
+    const std::optional<HandleId> backing = live_backing(problem.state, wanted.value);
+    if (!backing || !record.materializations.empty() || problem.times_required(wanted.value) != 1) continue;
+    const std::optional<Bytes> budget = budget_of(problem.state, wanted.at);
+    if (!budget) continue;
+    const Materialization* there = problem.state.record(*backing).at(wanted.at);
+    const bool counted =  // among what no plan can take away
+        there != nullptr &&
+        ((there->protection.any() && !problem.required(*backing, wanted.at)) || ledger.stuck(*backing));
+    Bytes bytes = record.spec->storage_bytes;
+    if (!counted) bytes = plus(bytes, problem.state.record(*backing).spec->storage_bytes);
+    const Bytes total = plus(plus(ledger.held(wanted.at), ledger.wanted(wanted.at)), bytes);
+    if (total <= *budget) continue;
+    const Member load{
+        .kind = Conflict::Kind::requirement, .value = wanted.value, .at = wanted.at, .bytes = bytes};
+    Certificate found{.at = wanted.at,
+                      .closed = {wanted.at},
+                      .needed = total,
+                      .budget = *budget,
+                      .members = {load},
+                      .load = load,
+                      .expands = true};
+    add_wanted(problem, wanted.at, false, found.members);
+    add_held(problem, ledger, wanted.at, found.members);
     found.entangled = true;
     settle(problem, ledger, found);
     return found;
@@ -279,8 +325,8 @@ std::optional<Certificate> overfull_closure(const Problem& problem, const Ledger
     for (std::uint64_t serial = 0; serial < records.size(); ++serial) {
       const ValueRecord& record = records[serial];
       const HandleId value = state.handle(serial);
-      if (record.spec->recoverability != Recoverability::must_preserve || record.materializations.empty() ||
-          problem.requested(value) || ledger.stuck(value)) {
+      if (!state.preserved(value) || record.materializations.empty() || problem.requested(value) ||
+          ledger.stuck(value)) {
         continue;
       }
       const bool stays =
@@ -310,11 +356,24 @@ std::optional<Certificate> overfull_closure(const Problem& problem, const Ledger
 
 }  // namespace
 
+void add_staged(const State& state, std::vector<Member>& members) {
+  for (std::uint64_t serial = 0; serial < state.records().size(); ++serial) {
+    for (const Materialization& there : state.records()[serial].materializations) {
+      if (!there.arrival || there.arrival->staging == 0) continue;
+      members.push_back({.kind = Conflict::Kind::staged,
+                         .value = state.handle(serial),
+                         .at = Location::pinned_host(),
+                         .bytes = there.arrival->staging});
+    }
+  }
+}
+
 std::optional<Certificate> certify_infeasible(const Problem& problem) {
   const Ledger ledger(problem);
   if (auto found = blocked_endpoint(problem)) return found;
   if (auto found = overfull_location(problem, ledger)) return found;
   if (auto found = impossible_load(problem, ledger)) return found;
+  if (auto found = impossible_expansion(problem, ledger)) return found;
   return overfull_closure(problem, ledger);
 }
 

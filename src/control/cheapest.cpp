@@ -1,6 +1,7 @@
 #include "cheapest.hpp"
 
 #include <algorithm>
+#include <map>
 #include <queue>
 #include <tuple>
 #include <unordered_map>
@@ -41,6 +42,7 @@ class Search {
       go_to(trial, index);
       if (trial.served()) {
         run_.take_all(trial.path());
+        run_.place_the_rest();
         return run_.take_way();
       }
       if (opened_++ == limit_) return std::nullopt;
@@ -100,14 +102,34 @@ class Search {
 
 }  // namespace
 
+namespace {
+
+// What expansions at a location have to read, if it is not there: once for all of them, and for nothing more where the
+// backing itself is required.
+Bytes least_for_expansions(const State& state, HandleId backing, Location at, Bytes otherwise) {
+  Bytes least = otherwise;
+  for (const Materialization& there : state.record(backing).materializations)
+    least = std::min(least, there.at == at ? 0 : there.actual_bytes);
+  return least;
+}
+
+}  // namespace
+
 Bytes least_bytes(const Problem& problem) {
   Bytes sum = 0;
+  std::map<std::pair<HandleId, Location>, Bytes>
+      expanded;  // what all copies would cost, by backing and place
   for (const Requirement& wanted : problem.request.require) {
     const ValueRecord& record = problem.state.record(wanted.value);
     if (record.at(wanted.at) != nullptr) continue;
-    Bytes least = record.source ? record.spec->logical_bytes : record.spec->storage_bytes;
+    const std::optional<HandleId> backing = live_backing(problem.state, wanted.value);
+    Bytes least = record.source || backing ? record.spec->logical_bytes : record.spec->storage_bytes;
     for (const Materialization& there : record.materializations) least = std::min(least, there.actual_bytes);
-    sum += least;
+    (backing ? expanded[{*backing, wanted.at}] : sum) += least;
+  }
+  for (const auto& [where, copies] : expanded) {
+    const auto& [backing, at] = where;
+    if (!problem.required(backing, at)) sum += least_for_expansions(problem.state, backing, at, copies);
   }
   return sum;
 }

@@ -25,8 +25,9 @@ std::string Eviction::reason() const {
                          remains.size() == 1 ? "a copy stays" : "copies stay", names(remains));
       break;
     case Why::reconstructible:
-      text = fmt::format("{}: last replica at {} dropped, its source at {} can rebuild it", name,
-                         released.name(), source ? source->name() : "?");
+      text = fmt::format("{}: last replica at {} dropped, {} can rebuild it", name, released.name(),
+                         backing ? fmt::format("its backing {}", backing->name)
+                                 : fmt::format("its source at {}", source ? source->name() : "?"));
       break;
     case Why::offloaded:
       text = fmt::format("{}: {} at {} moved to {}", name, restored ? "replica" : "only copy",
@@ -57,6 +58,8 @@ std::string Conflict::text() const {
                          counts.use, counts.hold, counts.pending);
     case Kind::only_copy:
       return fmt::format("{} ({}) kept at {}", name, size, at.name());
+    case Kind::staged:
+      return fmt::format("{} ({}) staged at {} on its way", name, size, at.name());
   }
   return name;
 }

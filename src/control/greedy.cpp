@@ -10,6 +10,11 @@ namespace {
 using residency::Refusal;
 using residency::State;
 
+bool is_last_copy(Refusal::Rule rule) {
+  using Rule = Refusal::Rule;
+  return rule == Rule::last_copy || rule == Rule::last_backing || rule == Rule::backing_gone;
+}
+
 class Greedy {
  public:
   Greedy(const Problem& problem, Run& run, std::uint64_t& explored)
@@ -59,7 +64,7 @@ class Greedy {
     ++explored_;
     const std::optional<Refusal> refusal = run_.take({.kind = Step::Kind::evict, .value = value, .at = at});
     if (!refusal) return true;
-    if (refusal->rule != Refusal::Rule::last_copy) return false;
+    if (!is_last_copy(refusal->rule)) return false;
     for (const Location tier : problem_.tiers(at)) {
       const Step offload{.kind = Step::Kind::evict, .value = value, .at = at, .to = tier};
       if (force(offload)) return true;

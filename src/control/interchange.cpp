@@ -20,9 +20,9 @@ std::size_t SituationHash::operator()(const Situation& situation) const noexcept
 }
 
 Classes::Classes(const Problem& problem, const State& start) {
-  using Signature = std::tuple<Bytes, Bytes, residency::ReplicaMode, residency::Recoverability, std::size_t,
-                               std::vector<std::size_t>, std::vector<std::size_t>, std::vector<std::size_t>,
-                               std::vector<Bytes>>;
+  using Signature = std::tuple<Bytes, Bytes, residency::ReplicaMode, bool, std::size_t,
+                               std::optional<HandleId>, std::vector<std::size_t>, std::vector<std::size_t>,
+                               std::vector<std::size_t>, std::vector<Bytes>>;
   std::map<Signature, std::uint32_t> known;
   const std::span<const ValueRecord> records = start.records();
   std::vector<std::vector<std::size_t>> endpoints(records.size());
@@ -32,7 +32,8 @@ Classes::Classes(const Problem& problem, const State& start) {
     const ValueRecord& record = records[serial];
     std::vector<std::size_t> places, guarded;
     std::vector<Bytes> actual;
-    bool movable = problem.requested(problem.state.handle(serial));
+    const HandleId value = problem.state.handle(serial);
+    bool movable = problem.involved(value);
     for (const Materialization& there : record.materializations) {
       places.push_back(there.at.index());
       actual.push_back(there.actual_bytes);
@@ -42,11 +43,16 @@ Classes::Classes(const Problem& problem, const State& start) {
     if (movable) movable_.push_back(problem.state.handle(serial));
     std::sort(endpoints[serial].begin(), endpoints[serial].end());
     start_.push_back(number_of(places));
+    // What an expansion reads is like nothing else, and values are alike that are expanded from the same.
+    std::optional<HandleId> expanded_from;
+    if (problem.requested(value)) expanded_from = live_backing(start, value);
+    if (problem.backs_requested(value)) expanded_from = value;
     const Signature signature{record.spec->storage_bytes,
                               record.spec->logical_bytes,
                               record.spec->replica_mode,
-                              record.spec->recoverability,
+                              start.preserved(value),
                               record.source ? record.source->index() : Location::kCount,
+                              expanded_from,
                               places,
                               guarded,
                               endpoints[serial],

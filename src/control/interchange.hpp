@@ -20,7 +20,7 @@ struct SituationHash {
   std::size_t operator()(const Situation& situation) const noexcept;
 };
 
-/// Values that no rule can tell apart: equal bytes, mode, recoverability, source, places, protections and
+/// Values that no rule can tell apart: equal bytes, mode, recoverability, source, backing, places, protections and
 /// endpoints. Two of them that are placed alike are of one kind, and what can be done with one can be done with
 /// the other.
 class Classes {

@@ -6,48 +6,39 @@ namespace fheres::control {
 namespace {
 
 using residency::Materialization;
-using residency::Recoverability;
 using residency::Refusal;
 using residency::State;
 using residency::ValueRecord;
 
-bool must_preserve(const ValueRecord& record) {
-  return record.spec->recoverability == Recoverability::must_preserve;
-}
+enum class Whose { everything, of_expansions };
 
 void make_room(const Problem& problem, Classes& classes, const State& now, Location at, bool staged,
-               std::vector<Step>& found) {
+               Whose whose, std::vector<Step>& found) {
+  const bool budgeted = budget_of(now, at).has_value();
   std::vector<std::uint64_t> tried;  // one of each kind of interchangeable victims is enough
   for (const HandleId value : problem.victims(now, at, true)) {
+    const bool expands = problem.expansion_depends_on(value);
+    if (whose == Whose::of_expansions && !expands) continue;
+    if (!budgeted && !problem.requested(value) && !expands)
+      continue;  // who leaves only frees staging for itself
     const std::uint64_t kind = classes.kind(now, value);
     if (std::find(tried.begin(), tried.end(), kind) != tried.end()) continue;
     tried.push_back(kind);
     const ValueRecord& record = now.record(value);
     const bool last = record.materializations.size() == 1;
-    if (!last || !must_preserve(record)) {
+    const bool preserved = now.preserved(value);
+    if (!last || !preserved) {
       found.push_back({.kind = Step::Kind::evict, .value = value, .at = at});
     }
     // A spare replica, or a rebuildable value that nobody asked for, has no reason to go anywhere; but where copies are
-    // staged a replica that is asked for may go there while it still can go directly.
-    const bool spare = !last && !(staged && problem.requested(value));
-    if (spare || (!must_preserve(record) && !problem.requested(value))) continue;
+    // staged a replica that is asked for may go there while it still can go directly; and what an expansion reads, or
+    // spares, may save more than it costs.
+    const bool spare = !last && !(staged && problem.requested(value)) && !expands;
+    if (spare || (!preserved && !problem.requested(value))) continue;
     for (const Location tier : problem.tiers(at)) {
       found.push_back({.kind = Step::Kind::evict, .value = value, .at = at, .to = tier});
     }
   }
-}
-
-/// Whether some copy would be staged at pinned-host (R64): then it can help that a value leaves a device that has room.
-bool copies_are_staged(const Problem& problem, const State& now) {
-  std::vector<Location> devices;
-  for (const residency::Account& account : now.accounts())
-    if (account.at.is_cuda()) devices.push_back(account.at);
-  for (const Requirement& wanted : problem.request.require)
-    if (wanted.at.is_cuda()) devices.push_back(wanted.at);
-  for (const Location a : devices)
-    for (const Location b : devices)
-      if (a != b && !now.copies().are_peers(a, b)) return true;
-  return false;
 }
 
 }  // namespace
@@ -58,12 +49,12 @@ void take_harmless_evictions(const Problem& problem, Run& run, bool moves) {
   for (const residency::Account& account : state.accounts()) {
     if (!account.budget) continue;
     for (const HandleId value : problem.victims(run.state(), account.at, false)) {
-      if (problem.requested(value)) continue;
+      if (problem.involved(value)) continue;
       const ValueRecord& now = run.state().record(value);
       const bool survives =
           std::any_of(now.materializations.begin(), now.materializations.end(),
                       [&](const Materialization& m) { return m.protection.any() || !budgeted(m.at); });
-      if (survives || !must_preserve(now)) {
+      if (survives || !run.state().preserved(value)) {
         run.take({.kind = Step::Kind::evict, .value = value, .at = account.at});
         continue;
       }
@@ -101,11 +92,15 @@ std::vector<Step> next_steps(const Problem& problem, Classes& classes, Trial& tr
       go_on({.kind = Step::Kind::place, .value = wanted.value, .at = wanted.at});
     }
   }
-  const bool staged = copies_are_staged(problem, trial.state());
-  if (lacking) make_room(problem, classes, trial.state(), *lacking, staged, found);
+  const bool staged = problem.copies_are_staged();
+  if (lacking) make_room(problem, classes, trial.state(), *lacking, staged, Whose::everything, found);
   for (const residency::Account& account : trial.state().accounts()) {
-    if ((account.budget || (staged && account.at.is_cuda())) && account.at != lacking)
-      make_room(problem, classes, trial.state(), account.at, staged, found);
+    if (account.at == lacking) continue;
+    if (account.budget || (staged && account.at.is_cuda())) {
+      make_room(problem, classes, trial.state(), account.at, staged, Whose::everything, found);
+    } else if (problem.may_expand()) {
+      make_room(problem, classes, trial.state(), account.at, staged, Whose::of_expansions, found);
+    }
   }
   return found;
 }

@@ -1,6 +1,7 @@
 #include "problem.hpp"
 
 #include <algorithm>
+#include <set>
 #include <stdexcept>
 
 #include <fmt/format.h>
@@ -18,9 +19,20 @@ Problem::Problem(const State& state_, const Request& request_, const Policy& pol
       policy(policy_),
       metadata(metadata_),
       sorted_(request_.require),
-      requested_(state_.records().size(), 0) {
+      requested_(state_.records().size(), 0),
+      backs_requested_(state_.records().size(), 0) {
   std::sort(sorted_.begin(), sorted_.end());
-  for (const Requirement& wanted : sorted_) requested_[wanted.value.serial] = 1;
+  for (const Requirement& wanted : sorted_) {
+    requested_[wanted.value.serial] = 1;
+    const std::optional<HandleId> backing = live_backing(state, wanted.value);
+    if (!backing) continue;
+    backs_requested_[backing->serial] = 1;
+    may_expand_ = true;
+  }
+}
+
+bool Problem::expansion_depends_on(HandleId value) const {
+  return backs_requested(value) || (requested(value) && live_backing(state, value).has_value());
 }
 
 bool Problem::required(HandleId value, Location at) const {
@@ -50,6 +62,27 @@ std::span<const Location> Problem::tiers(Location from) const {
   return named;
 }
 
+bool Problem::copies_are_staged() const {
+  if (staged_) return *staged_;
+  std::set<Location> named;
+  for (const residency::Account& account : state.accounts()) named.insert(account.at);
+  for (const Requirement& wanted : request.require) named.insert(wanted.at);
+  for (const ValueRecord& record : state.records())
+    if (record.source) named.insert(*record.source);
+  std::set<Location> devices;
+  for (const Location at : named) {
+    devices.insert(at);
+    for (const Location tier : tiers(at))
+      if (state.present(tier)) devices.insert(tier);
+  }
+  staged_ = std::any_of(devices.begin(), devices.end(), [&](Location a) {
+    return a.is_cuda() && std::any_of(devices.begin(), devices.end(), [&](Location b) {
+             return b.is_cuda() && a != b && !state.copies().are_peers(a, b);
+           });
+  });
+  return *staged_;
+}
+
 std::vector<HandleId> Problem::victims(const State& now, Location at, bool displace) const {
   std::vector<Candidate> candidates;
   const std::span<const ValueRecord> records = now.records();
@@ -61,15 +94,14 @@ std::vector<HandleId> Problem::victims(const State& now, Location at, bool displ
     const HandleId value = now.handle(serial);
     if (!displace && required(value, at)) continue;
     const Metadata& known = metadata.of(value);
-    candidates.push_back(
-        {.value = value,
-         .at = at,
-         .bytes = record.spec->storage_bytes,
-         .priority = known.priority,
-         .access_epoch = known.access_epoch,
-         .stable_key = known.stable_key ? &*known.stable_key : nullptr,
-         .replicas = record.materializations.size(),
-         .reconstructible = record.spec->recoverability == residency::Recoverability::reconstructible});
+    candidates.push_back({.value = value,
+                          .at = at,
+                          .bytes = record.spec->storage_bytes,
+                          .priority = known.priority,
+                          .access_epoch = known.access_epoch,
+                          .stable_key = known.stable_key ? &*known.stable_key : nullptr,
+                          .replicas = record.materializations.size(),
+                          .reconstructible = !now.preserved(value)});
   }
   const std::vector<std::size_t> order = policy.order(candidates);
   std::vector<char> seen(candidates.size(), 0);
@@ -82,7 +114,7 @@ std::vector<HandleId> Problem::victims(const State& now, Location at, bool displ
     }
     seen[index] = 1;
     const HandleId value = candidates[index].value;
-    (!requested(value) ? free : required(value, at) ? here : elsewhere).push_back(value);
+    (!involved(value) ? free : required(value, at) ? here : elsewhere).push_back(value);
   }
   if (order.size() != candidates.size()) {
     throw std::logic_error(fmt::format("policy {} ordered {} of {} candidates", policy.identity(),
@@ -96,6 +128,11 @@ std::vector<HandleId> Problem::victims(const State& now, Location at, bool displ
 std::optional<Bytes> budget_of(const State& state, Location at) {
   const residency::Account* account = state.account(at);
   return account == nullptr ? std::nullopt : account->budget;
+}
+
+std::optional<HandleId> live_backing(const State& state, HandleId value) {
+  const std::optional<HandleId> backing = state.record(value).backing;
+  return backing && !state.record(*backing).discarded ? backing : std::nullopt;
 }
 
 residency::Action placement(const State& now, HandleId value, Location at) {

@@ -26,6 +26,14 @@ class Problem {
 
   /// The request needs the value somewhere.
   bool requested(HandleId value) const { return requested_[value.serial] != 0; }
+  /// What a requested value is expanded from (R66). Where it is decides how the other one comes, and for how much.
+  bool backs_requested(HandleId value) const { return backs_requested_[value.serial] != 0; }
+  /// Where the value is matters to the request.
+  bool involved(HandleId value) const { return requested(value) || backs_requested(value); }
+  /// A requested value that may be expanded, or what it is expanded from.
+  bool expansion_depends_on(HandleId value) const;
+  /// Whether there are such.
+  bool may_expand() const { return may_expand_; }
   /// The request needs the value here.
   bool required(HandleId value, Location at) const;
   /// How many locations the request needs it at.
@@ -34,18 +42,28 @@ class Problem {
   /// The policy's tiers, checked once (R53).
   std::span<const Location> tiers(Location from) const;
 
+  /// Whether some copy between locations that this problem names would be staged at pinned-host (R64): then it can help
+  /// that a value leaves a device that has room.
+  bool copies_are_staged() const;
+
   /// Who may leave `at` in `now`, in policy order, values that the request needs last: first those that it needs
-  /// elsewhere, then (with `displace`) those that it needs here (R53, R58). Protected ones are never among them.
+  /// elsewhere and their backings, then (with `displace`) those that it needs here (R53, R58). Protected ones are never
+  /// among them.
   std::vector<HandleId> victims(const residency::State& now, Location at, bool displace) const;
 
  private:
   std::vector<Requirement> sorted_;
-  std::vector<char> requested_;  // by serial
+  std::vector<char> requested_, backs_requested_;  // by serial
+  bool may_expand_ = false;
   mutable std::array<std::optional<std::span<const Location>>, Location::kCount> tiers_;
+  mutable std::optional<bool> staged_;
 };
 
 /// The bytes that `at` has room for beyond what is charged there; nothing where it has no budget.
 std::optional<Bytes> budget_of(const residency::State& state, Location at);
+
+/// The backing that a value can be expanded from: not one that is discarded.
+std::optional<HandleId> live_backing(const residency::State& state, HandleId value);
 
 /// The action that brings a requested value to `at` from where it is now: an exclusive one moves.
 residency::Action placement(const residency::State& now, HandleId value, Location at);

@@ -30,7 +30,10 @@ class PeaksFrom {
 
 class Pruning {
  public:
-  Pruning(const Problem& problem, Way& way) : problem_(problem), way_(way) { look_again(); }
+  Pruning(const Problem& problem, Way& way, std::optional<Bytes> at_most)
+      : problem_(problem), way_(way), at_most_(at_most) {
+    look_again();
+  }
 
   // One pass from the last step to the first; whether anything was left out.
   bool pass() {
@@ -55,9 +58,9 @@ class Pruning {
     }
   }
 
-  // A value that the request does not need, and that nothing else touches.
+  // A value that the request neither needs nor expands from, and that nothing else touches.
   bool stands_alone(const Step& step) const {
-    return !problem_.requested(step.value) && touches_[step.value.serial] == 1;
+    return !problem_.involved(step.value) && touches_[step.value.serial] == 1;
   }
 
   // Without this eviction the value's bytes stay here, and do not come to the tier: nothing else changes, so room
@@ -89,6 +92,7 @@ class Pruning {
     rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(index));
     Run run(problem_);
     if (!run.take_all(rest) || !run.served()) return false;
+    if (at_most_ && run.way().bytes > *at_most_) return false;
     way_ = run.take_way();
     look_again();
     return true;
@@ -96,19 +100,21 @@ class Pruning {
 
   const Problem& problem_;
   Way& way_;
+  std::optional<Bytes> at_most_;
   PeaksFrom peaks_;
   std::vector<std::uint32_t> touches_;  // how many steps touch each value
 };
 
 }  // namespace
 
-void prune(const Problem& problem, Way& way) {
-  Pruning pruning(problem, way);
+void prune(const Problem& problem, Way& way, std::optional<Bytes> at_most) {
+  Pruning pruning(problem, way, at_most);
   while (pruning.pass()) {
   }
 }
 
-void prefer_earlier_tiers(const Problem& problem, Way& way) {
+bool prefer_earlier_tiers(const Problem& problem, Way& way) {
+  bool changed = false;
   for (std::size_t i = 0; i < way.steps.size(); ++i) {
     const Step step = way.steps[i];
     if (step.kind != Step::Kind::evict || !step.to) continue;
@@ -119,9 +125,11 @@ void prefer_earlier_tiers(const Problem& problem, Way& way) {
       Run run(problem);
       if (!run.take_all(other) || !run.served() || run.way().steps != other) continue;
       way = run.take_way();
+      changed = true;
       break;
     }
   }
+  return changed;
 }
 
 }  // namespace fheres::control

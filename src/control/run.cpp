@@ -63,6 +63,7 @@ std::optional<Refusal> Run::take(const Step& step) {
   if (transition.temporary != 0) mark(transition.temporary_at());
   if (transition.staging != 0) mark(Location::pinned_host());
   state_.commit(transition, transition.block_bytes);
+  way_.bytes += transition.bytes;
   if (step.kind == Step::Kind::evict) mark(step.at);
   way_.steps.push_back(step);
   return std::nullopt;
@@ -70,7 +71,7 @@ std::optional<Refusal> Run::take(const Step& step) {
 
 bool drops_only(const Problem& problem, const std::vector<Step>& steps) {
   return std::all_of(steps.begin(), steps.end(), [&](const Step& step) {
-    return step.kind != Step::Kind::evict || (!step.to && !problem.requested(step.value));
+    return step.kind != Step::Kind::evict || (!step.to && !problem.involved(step.value));
   });
 }
 
@@ -95,6 +96,13 @@ void put_drops_first(const Problem& problem, Way& way) {
   std::reverse(marks.begin(), marks.end());
   way.marks = std::move(marks);
   std::stable_partition(way.steps.begin(), way.steps.end(), is_eviction);
+}
+
+void Run::place_the_rest() {
+  for (const Requirement& wanted : problem_->request.require) {
+    const Step place{.kind = Step::Kind::place, .value = wanted.value, .at = wanted.at};
+    if (std::find(way_.steps.begin(), way_.steps.end(), place) == way_.steps.end()) take(place);
+  }
 }
 
 bool Run::take_all(const std::vector<Step>& steps) {

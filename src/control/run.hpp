@@ -33,8 +33,8 @@ std::optional<residency::Refusal> admit_all(const Request& request, residency::S
 
 bool endpoints_are_there(const Request& request, const residency::State& state);
 
-/// Whether the evictions are nothing but drops of values that the request does not need. Taking such a drop
-/// earlier only lowers charges, and for longer.
+/// Whether the evictions are nothing but drops of values that the request does not need, nor expands from. Taking
+/// such a drop earlier only lowers charges, and for longer.
 bool drops_only(const Problem& problem, const std::vector<Step>& steps);
 
 /// What was charged at a budgeted location during, or right after, a step.
@@ -48,10 +48,11 @@ struct Mark {
 struct Way {
   std::vector<Step> steps;
   std::vector<Mark> marks;
+  Bytes bytes = 0;  // copied or loaded when the steps were taken
 };
 
-/// Whether the evictions are nothing but drops of values that the request does not need. Taking such a drop
-/// earlier only lowers charges, and for longer.
+/// Whether the evictions are nothing but drops of values that the request does not need, nor expands from. Taking
+/// such a drop earlier only lowers charges, and for longer.
 bool drops_only(const Problem& problem, const std::vector<Step>& steps);
 
 /// All evictions first, otherwise in the same order. Only where drops_only holds; the evictions lose their marks.
@@ -75,6 +76,9 @@ class Run {
   std::optional<residency::Refusal> take(const Step& step);
   /// Takes all; false at the first refusal.
   bool take_all(const std::vector<Step>& steps);
+  /// Places the endpoints that no step placed, which changes nothing where all are there: a plan names all that it
+  /// needs, and what left for one of them may then turn out to be needless.
+  void place_the_rest();
   /// All endpoints are there, and the reservations are admitted.
   bool served() const { return reserved_ && endpoints_are_there(problem_->request, state_); }
 

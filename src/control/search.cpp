@@ -37,9 +37,9 @@ Infeasible explain_certificate(const Problem& problem, Certificate found, const 
   }
   answer.conflict = in_words(problem, found.members);
   const std::string& name = problem.request.name;
-  if (found.blocked) {
+  if (found.blocked != nullptr) {
     answer.reason =
-        fmt::format("request `{}` cannot be served: {}, an exclusive value", name, list(answer.conflict));
+        fmt::format("request `{}` cannot be served: {}, {}", name, list(answer.conflict), found.blocked);
     return answer;
   }
   answer.holders = in_words(problem, immovable_at(problem, found.at));
@@ -51,7 +51,9 @@ Infeasible explain_certificate(const Problem& problem, Certificate found, const 
       "request `{}` cannot be served: {} must be charged at {} at once{}, of a budget of {}: "
       "{} short; in conflict: {}",
       name, format_exact_bytes(found.needed), where,
-      found.load ? " while " + in_words(problem, *found.load).name + " is loaded" : "",
+      found.load
+          ? " while " + in_words(problem, *found.load).name + (found.expands ? " is expanded" : " is loaded")
+          : "",
       format_exact_bytes(found.budget), format_exact_bytes(*answer.short_by), list(answer.conflict));
   return answer;
 }
@@ -109,6 +111,7 @@ Eviction eviction_of(const Problem& problem, const std::vector<Step>& steps, std
                 .spec = record.spec,
                 .remains = {},
                 .source = record.source,
+                .backing = record.backing ? problem.state.record(*record.backing).spec : nullptr,
                 .priority = known.priority,
                 .access_epoch = known.access_epoch};
   if (first_touch) {
@@ -181,15 +184,17 @@ Decision decision_of(const Problem& problem, const std::vector<Step>& steps, con
 }
 
 // What can leave first leaves first, then the plan is a reclaim, and an enter that is nothing but placements; and
-// nothing leaves in vain.
-void tidy(const Problem& problem, Way& way) {
+// nothing leaves in vain: not even to save bytes, unless those of the way as it is are a limit.
+void tidy(const Problem& problem, Way& way, std::optional<Bytes> at_most = {}) {
   if (drops_only(problem, way.steps)) {
     put_drops_first(problem, way);
   } else {
     Run early(problem);
-    if (early.take_all(evictions_first(way.steps)) && early.served()) way = early.take_way();
+    if (early.take_all(evictions_first(way.steps)) && early.served() &&
+        (!at_most || early.way().bytes <= *at_most))
+      way = early.take_way();
   }
-  prune(problem, way);
+  prune(problem, way, at_most);
 }
 
 // A way to serve the request, or why there is none.
@@ -221,7 +226,8 @@ std::variant<Way, Infeasible, Inconclusive> find_way(const Problem& problem, con
   explored += opened;
   Way way = run.take_way();
   tidy(problem, way);
-  prefer_earlier_tiers(problem, way);
+  // What an earlier tier takes may have made another eviction needless.
+  while (prefer_earlier_tiers(problem, way)) prune(problem, way);
   return way;
 }
 
@@ -240,7 +246,7 @@ Outcome decide(const State& state, const Request& request, const Policy& policy,
   decision.least_bytes = decision.bytes_moved == least_bytes(problem);
   if (options.objective == Objective::bytes && !decision.least_bytes) {
     if (std::optional<Way> way = search_cheapest(problem, options.search_state_limit, explored)) {
-      tidy(problem, *way);
+      tidy(problem, *way, way->bytes);
       Decision cheapest = decision_of(problem, way->steps, options);
       // Among equals the one that follows policy order.
       if (cheapest.bytes_moved < decision.bytes_moved) decision = std::move(cheapest);

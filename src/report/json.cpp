@@ -71,6 +71,8 @@ const char* kind_name(control::Conflict::Kind kind) {
       return "reserved";
     case control::Conflict::Kind::in_use:
       return "in-use";
+    case control::Conflict::Kind::staged:
+      return "staged";
     case control::Conflict::Kind::only_copy:
       return "only-copy";
   }
@@ -118,21 +120,35 @@ Json to_json(const residency::Plan& plan, const NameOf& names) {
           {"exit", actions(plan.exit)}};
 }
 
+namespace {
+
+// Only where there is one (R66).
+void add_expansion(Json& json, const std::optional<residency::HandleId>& from, Bytes temporary,
+                   const NameOf& names) {
+  if (!from) return;
+  json["expanded_from"] = names(*from);
+  json["temporary_bytes"] = temporary;
+}
+
+}  // namespace
+
 Json to_json(const residency::Explanation& explanation, const NameOf& names) {
   Json actions = array_of(explanation.actions, [&](const residency::ActionExplanation& action) {
-    return Json{{"phase", residency::name(action.phase)},
-                {"index", action.index},
-                {"action", to_json(action.action, names)},
-                {"executable", action.executable},
-                {"no_op", action.no_op},
-                {"asynchronous", action.asynchronous},
-                {"settles", action.settles},
-                {"staged_bytes", action.staged_bytes},
-                {"source", name_or_null(action.source)},
-                {"destination", name_or_null(action.destination)},
-                {"bytes", action.bytes},
-                {"compacted", action.compacted},
-                {"reason", text_or_null(action.reason)}};
+    Json json{{"phase", residency::name(action.phase)},
+              {"index", action.index},
+              {"action", to_json(action.action, names)},
+              {"executable", action.executable},
+              {"no_op", action.no_op},
+              {"asynchronous", action.asynchronous},
+              {"settles", action.settles},
+              {"staged_bytes", action.staged_bytes},
+              {"source", name_or_null(action.source)},
+              {"destination", name_or_null(action.destination)},
+              {"bytes", action.bytes},
+              {"compacted", action.compacted},
+              {"reason", text_or_null(action.reason)}};
+    add_expansion(json, action.expanded_from, action.temporary_bytes, names);
+    return json;
   });
   Json reservations = array_of(explanation.reservations, [](const residency::ReservationExplanation& item) {
     Json json = to_json(item.spec);
@@ -160,20 +176,22 @@ Json to_json(const residency::Explanation& explanation, const NameOf& names) {
 }
 
 Json to_json(const residency::TransitionReport& transition, const NameOf& names) {
-  return {{"action", to_json(transition.action, names)},
-          {"work", work_name(transition.work)},
-          {"no_op_reason", text_or_null(transition.no_op_reason)},
-          {"source", name_or_null(transition.source)},
-          {"destination", name_or_null(transition.destination)},
-          {"bytes", transition.bytes},
-          {"compacted", transition.compacted},
-          {"asynchronous", transition.asynchronous},
-          {"timing",
-           {{"start_ns", transition.start_ns},
-            {"end_ns", transition.end_ns},
-            {"arriving", transition.arriving},
-            {"stall_ns", transition.stall_ns},
-            {"device_waits", transition.device_waits}}}};
+  Json json = {{"action", to_json(transition.action, names)},
+               {"work", work_name(transition.work)},
+               {"no_op_reason", text_or_null(transition.no_op_reason)},
+               {"source", name_or_null(transition.source)},
+               {"destination", name_or_null(transition.destination)},
+               {"bytes", transition.bytes},
+               {"compacted", transition.compacted},
+               {"asynchronous", transition.asynchronous},
+               {"timing",
+                {{"start_ns", transition.start_ns},
+                 {"end_ns", transition.end_ns},
+                 {"arriving", transition.arriving},
+                 {"stall_ns", transition.stall_ns},
+                 {"device_waits", transition.device_waits}}}};
+  add_expansion(json, transition.expanded_from, transition.temporary_bytes, names);
+  return json;
 }
 
 Json to_json(const residency::PlanReport& report, const NameOf& names) {
@@ -197,19 +215,25 @@ Json to_json(const residency::PlanReport& report, const NameOf& names) {
 }
 
 Json to_json(const residency::Snapshot& snapshot) {
-  Json values = array_of(snapshot.values, [](const residency::ValueSnapshot& value) {
-    return Json{{"name", value.spec->name},
-                {"type", value.spec->type},
-                {"discarded", value.discarded},
-                {"source", name_or_null(value.source)},
-                {"materializations", array_of(value.materializations, [](const auto& materialization) {
-                   return Json{{"at", materialization.at.name()},
-                               {"logical", materialization.logical_bytes},
-                               {"actual", materialization.actual_bytes},
-                               {"charged", materialization.charged_bytes},
-                               {"protection", to_json(materialization.protection)},
-                               {"arriving", materialization.arriving}};
-                 })}};
+  Json values = array_of(snapshot.values, [&](const residency::ValueSnapshot& value) {
+    Json json{{"name", value.spec->name},
+              {"type", value.spec->type},
+              {"discarded", value.discarded},
+              {"source", name_or_null(value.source)},
+              {"materializations", array_of(value.materializations, [](const auto& materialization) {
+                 Json place{{"at", materialization.at.name()},
+                            {"logical", materialization.logical_bytes},
+                            {"actual", materialization.actual_bytes},
+                            {"charged", materialization.charged_bytes},
+                            {"protection", to_json(materialization.protection)},
+                            {"arriving", materialization.arriving}};
+                 if (const auto& expansion = materialization.expansion)
+                   place["expansion"] = {{"read_at", expansion->read_at.name()},
+                                         {"temporary", expansion->temporary}};
+                 return place;
+               })}};
+    if (value.backing) json["backing"] = snapshot.values.at(value.backing->serial).spec->name;
+    return json;
   });
   Json locations = array_of(snapshot.locations, [](const residency::LocationSnapshot& location) {
     const residency::Account& account = location.account;

@@ -59,6 +59,8 @@ void add_stage_rows(Table& table, const workload::StageRehearsal& stage, const N
       note += fmt::format("{}after {} slid together", note.empty() ? "" : "; ", format_bytes(item.compacted));
     if (item.settles) note += note.empty() ? "once it has arrived" : ", once it has arrived";
     if (item.asynchronous) note += note.empty() ? "asynchronous" : ", asynchronous";
+    if (item.expanded_from)
+      note += fmt::format("{}expanded from {}", note.empty() ? "" : ", ", names(*item.expanded_from));
     if (item.staged_bytes != 0) note += note.empty() ? "staged at pinned-host" : ", staged at pinned-host";
     add(action_text(item.action, item.bytes != 0 ? item.source : std::nullopt, names),
         item.bytes != 0 ? format_bytes(item.bytes) : "", std::move(note));

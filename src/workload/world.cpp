@@ -20,6 +20,7 @@ class WorldChecker {
     result_.world.locations = draft_.locations;
     std::stable_sort(result_.world.locations.begin(), result_.world.locations.end(),
                      [](const LocationEntry& a, const LocationEntry& b) { return a.at < b.at; });
+    result_.world.peers = draft_.peers;
     result_.world.policy = draft_.policy;
     result_.drafts = draft_.values;
     for (const ValueDraft& value : draft_.values) add(value);
@@ -121,7 +122,7 @@ class WorldChecker {
     }
     if (from_file == nullptr || made_here == nullptr) return;
     problems_.add(
-        "FHR0313", made_here->name.place,
+        "FHR0314", made_here->name.place,
         fmt::format("`{}` has no file and `{}` has one: a secret of this run would make one of them "
                     "and another secret the other",
                     made_here->name.text, from_file->name.text),

@@ -81,7 +81,7 @@ TEST_CASE(
           std::vector<std::int64_t>{0}, std::vector<std::int64_t>{16}, std::vector<std::int64_t>{3, 7}}) {
       const Diagonals diagonals = random_diagonals(w, indices, 91);
       const std::vector<Complex> expected = transformed(x, diagonals);
-      for (int baby_steps : {0, 1, 3, 4, 512}) {
+      for (int baby_steps : {0, 1, 3, 512}) {
         const int level = baby_steps % 3;
         CAPTURE(special);
         CAPTURE(indices.size());

@@ -13,7 +13,7 @@ TEST_CASE("multiply, relinearize and rescale in one give the residues of the thr
     const std::vector<Complex> x = random_message(parameters.slots(), 50);
     const std::vector<Complex> y = random_message(parameters.slots(), 51);
     const ckks::SwitchingKey key = whole.keys.relinearization_key(whole.secret, 0, "relin");
-    for (int level = 0; level < parameters.max_level(); ++level) {
+    for (int level : {0, 1, parameters.max_level() - 1}) {
       const ckks::Ciphertext a = whole.encrypt(x, level);
       const ckks::Ciphertext b = whole.encrypt(y, level);
       const ckks::Ciphertext product = whole.apply(Operation::multiply, {&a, &b}, nullptr, &key);
@@ -22,7 +22,7 @@ TEST_CASE("multiply, relinearize and rescale in one give the residues of the thr
       const ckks::Ciphertext expected_square = whole.apply(Operation::rescale, {&squared});
       CHECK(largest_error(whole.decrypt(expected), each(x, [&](std::size_t i) { return x[i] * y[i]; })) <
             1e-7);
-      for (int group : {0, 1, 2, 4, 100}) {
+      for (int group : {0, 1, 4}) {
         CAPTURE(special);
         CAPTURE(level);
         CAPTURE(group);

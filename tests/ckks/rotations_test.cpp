@@ -34,9 +34,9 @@ TEST_CASE("hoisted rotations are those of rotate, byte by byte, for every group 
     }
     keys.push_back(whole.keys.conjugation_key(whole.secret, 0, "conj"));
     const std::vector<ckks::KeyView> views = views_of(keys);
-    for (int level : {0, 1, 3, 5}) {
+    for (int level : {0, 3, 5}) {
       const ckks::Ciphertext a = whole.encrypt(random_message(parameters.slots(), 70), level);
-      for (int group : {0, 1, 2, 5}) {
+      for (int group : {0, 2}) {
         CAPTURE(special);
         CAPTURE(level);
         CAPTURE(group);

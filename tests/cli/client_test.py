@@ -224,7 +224,7 @@ class ClientTest(ToolTest):
     def test_keys_and_inputs_of_two_secrets_in_one_document_are_refused(self) -> None:
         self.edit(", source: {file: client-server/rot1.safetensors}", "")
         result = self.fheres("run", self.document, "--device", "emulated", expect=2)
-        self.assertIn("FHR0313", result.stderr)
+        self.assertIn("FHR0314", result.stderr)
 
     def test_a_full_key_of_the_same_file_gives_the_same_residues(self) -> None:
         self.keygen()

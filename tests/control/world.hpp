@@ -2,7 +2,9 @@
 
 #include <initializer_list>
 #include <map>
+#include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -24,8 +26,9 @@ inline const Location cuda1 = Location::cuda(1);
 
 /// A small state to decide on, and everything that decide needs with it.
 struct World {
-  explicit World(std::map<Location, Bytes> budgets, DeterministicTieredLRU::Tiers tiers = {})
-      : state(residency::ManagerId{7}, budgets), policy(std::move(tiers)) {}
+  explicit World(std::map<Location, Bytes> budgets, DeterministicTieredLRU::Tiers tiers = {},
+                 std::optional<int> devices = {}, residency::CopyRules copies = {})
+      : state(residency::ManagerId{7}, budgets, devices, std::move(copies)), policy(std::move(tiers)) {}
 
   State state;
   DeterministicTieredLRU policy;
@@ -53,6 +56,14 @@ struct World {
         source);
     for (const Location where : at) apply(residency::Ensure{value, where, {}});
     return value;
+  }
+  /// A value that is expanded from `backing`, and is nowhere yet.
+  HandleId put_backed(const std::string& name, Bytes bytes, HandleId backing,
+                      residency::ReplicaMode mode = residency::ReplicaMode::replicable) {
+    const auto made =
+        state.register_backed(spec(name, bytes, mode, residency::Recoverability::reconstructible), backing);
+    FHERES_CHECK(std::holds_alternative<HandleId>(made));
+    return std::get<HandleId>(made);
   }
   void apply(const residency::Action& action) {
     const auto done = state.apply(action);

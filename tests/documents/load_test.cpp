@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <fheres/documents/load.hpp>
+#include <fheres/workload/rehearsal.hpp>
 
 using namespace fheres;
 using namespace fheres::documents;
@@ -273,11 +274,11 @@ TEST_CASE("a source may be a file, a key's form seeded, and a file needs no mess
   };
   using Found = std::vector<std::string>;
   CHECK(problems("  x: {ciphertext: {}, source: {file: x}}\n") == Found{});
-  CHECK(problems("  x: {ciphertext: {}, at: pinned-host}\n") == Found{"FHR0313@6:3", "FHR0105@6:19"});
+  CHECK(problems("  x: {ciphertext: {}, at: pinned-host}\n") == Found{"FHR0314@6:3", "FHR0105@6:19"});
   CHECK(problems("  x: {ciphertext: {}, source: {file: ../x}}\n") == Found{"FHR0112@6:38"});
   CHECK(problems("  x: {ciphertext: {}, source: {file: x, encode: true}}\n") == Found{"FHR0103@6:41"});
   CHECK(problems("  x: {ciphertext: {form: seeded}, source: {file: x}}\n") == Found{"FHR0103@6:20"});
-  CHECK(problems("  x: {ciphertext: {message: {constant: 1}}, at: pinned-host}\n") == Found{"FHR0313@6:3"});
+  CHECK(problems("  x: {ciphertext: {message: {constant: 1}}, at: pinned-host}\n") == Found{"FHR0314@6:3"});
   // A bare name beside a document of a bare name, and nothing of it exists.
   const Loaded beside =
       load_text(head +
@@ -286,4 +287,29 @@ TEST_CASE("a source may be a file, a key's form seeded, and a file needs no mess
                     tail,
                 "t.yaml", "");
   CHECK(found(beside) == Found{});
+}
+
+TEST_CASE("R64: peers are pairs of two different devices, each once, and copies between others are staged") {
+  const std::string head =
+      std::string(kHead) + "locations: {pinned-host: {budget: 0 MiB}, cuda:1: {budget: 2 MiB}}\n";
+  const std::string rest =
+      "values: {v: {bytes: 1 MiB, at: cuda:0}}\nstages: [{name: s, require: {cuda:1: [v]}}]\n";
+  const auto staged = good(head + rest);
+  CHECK(staged.world.peers.empty());
+  CHECK(workload::rehearse(staged).answer == workload::Answer::infeasible);
+  const auto direct = good(head + "machine: {peers: [[cuda:1, cuda:0]]}\n" + rest);
+  CHECK(direct.world.copies().are_peers(workload::Location::cuda(0), workload::Location::cuda(1)));
+  CHECK(workload::rehearse(direct).answer == workload::Answer::feasible);
+
+  const auto at = [&](const std::string& peers) {
+    return found(head + "machine: {peers: " + peers + "}\n" + rest);
+  };
+  using Found = std::vector<std::string>;
+  CHECK(at("[[cuda:0, cuda:1], [cuda:1, cuda:0]]") == Found{"FHR0313@5:37"});
+  CHECK(at("[[cuda:0, cuda:0]]") == Found{"FHR0313@5:19"});
+  CHECK(at("[[cuda:0]]") == Found{"FHR0313@5:19"});
+  CHECK(at("[[cuda:0, pinned-host]]") == Found{"FHR0313@5:19"});
+  CHECK(at("[[cuda:0, gpu:1]]") == Found{"FHR0110@5:28"});
+  CHECK(at("[cuda:0]") == Found{"FHR0106@5:19"});
+  CHECK(at("cuda:0") == Found{"FHR0106@5:18"});
 }

@@ -42,7 +42,7 @@ extern "C" void __asan_on_error() {
 TEST_CASE(
     "manager, state and rules stay in step: R2 R3 R4 R5 R6 R7 R8 R9 R10 R11 R12 R13 R14 R15 R16 R17 R18 R19 "
     "R20 R21 R22 R23 R24 R25 R26 R27 R29 R30 R31 R32 R33 R35 R36 R37 R38 R39 R40 R41 R42 R43 R44 "
-    "R45 R46 R47 R48 R49 R50 R51 R63 R64") {
+    "R45 R46 R47 R48 R49 R50 R51 R63 R64 R66") {
   const char* one = std::getenv("FHERES_LOCKSTEP_SEED");
   const std::uint64_t first = from_environment("FHERES_LOCKSTEP_SEED", 1);
   const std::uint64_t sequences = one != nullptr ? 1 : from_environment("FHERES_LOCKSTEP_SEQUENCES", 10'000);
@@ -55,9 +55,14 @@ TEST_CASE(
     }
   }
   if (one != nullptr || sequences < 1'000) return;
+  const std::string compacting =
+      fmt::format("{} of {} sequences compact, {} operations do", counts.compacted, sequences, counts.slides);
+  INFO(compacting);
+  if (std::getenv("FHERES_LOCKSTEP_COUNTS") != nullptr) fmt::print("{}\n", compacting);
+  CHECK(counts.compacted > sequences / 5);
   // A harness that draws nothing but refusals would agree with everything.
   for (std::size_t kind = 0; kind < kKinds; ++kind) {
-    const World::Count& count = counts[static_cast<Kind>(kind)];
+    const World::Count& count = counts.kinds[static_cast<Kind>(kind)];
     INFO(fmt::format("{}: {} done, {} refused, {} failed", name(static_cast<Kind>(kind)), count.done,
                      count.refused, count.failed));
     if (std::getenv("FHERES_LOCKSTEP_COUNTS") != nullptr) {
@@ -70,4 +75,14 @@ TEST_CASE(
       CHECK(count.done > sequences / 50);
     }
   }
+  const World::Expansions& expanded = counts.expansions;
+  const std::string sorts = fmt::format(
+      "expansions: {} in place, {} of a copy, {} staged, {} asynchronous, {} instead of a copy, {} failed",
+      expanded.in_place, expanded.copied, expanded.staged, expanded.asynchronous, expanded.instead_of_copy,
+      expanded.failed);
+  INFO(sorts);
+  if (std::getenv("FHERES_LOCKSTEP_COUNTS") != nullptr) fmt::print("{}\n", sorts);
+  for (const std::uint64_t sort : {expanded.in_place, expanded.copied, expanded.staged, expanded.asynchronous,
+                                   expanded.instead_of_copy, expanded.failed})
+    CHECK(sort > sequences / 400);
 }

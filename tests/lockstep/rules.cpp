@@ -16,11 +16,8 @@ bool is_exclusive(const RuleValue& value) {
 Rules::Rules(residency::ManagerId manager, const std::map<Location, Bytes>& budgets, int devices,
              residency::CopyRules copies)
     : manager_(manager), devices_(devices), copies_(std::move(copies)), budgets_(budgets) {
-  // Nobody outside sees the addresses of staging blocks, so there the rules count bytes only.
-  const bool staged = devices_ > 1 && copies_.peers.empty();
-  for (const auto& [at, bytes] : budgets) {
-    if (at.is_cuda() || (at == Location::pinned_host() && !staged)) arenas_.emplace(at, memory::Arena(bytes));
-  }
+  for (const auto& [at, bytes] : budgets)
+    if (at != Location::pageable_host()) arenas_.emplace(at, memory::Arena(bytes));
 }
 
 std::optional<Bytes> Rules::budget(Location at) const {
@@ -174,6 +171,8 @@ void Rules::judge_install(Expectation& expected, const RuleValue& value, Locatio
     expected.has_piece = has_piece(at, expected.bytes) && has_piece(*value.source, expected.bytes);
     if (*value.source != at && !admits(*value.source, storage)) expected.refusals.insert(kBudget);
     if (is_staged(value.source, at)) expected.staging = storage;
+    if (expected.staging != 0)
+      expected.has_piece = expected.has_piece && has_piece(Location::pinned_host(), expected.bytes);
     if (!admits(Location::pinned_host(), expected.staging)) expected.refusals.insert(kBudget);
     return;
   }
@@ -250,13 +249,18 @@ Bytes Rules::carry_out(const Action& action, const Expectation& expected, Bytes 
     copy.actual = actual;
     copy.offset = beside ? take_beside(*expected.destination, made, expected.bytes, actual)
                          : take(*expected.destination, actual);
+    const Bytes sent = expected.work == Expectation::Work::expand ? expected.bytes : actual;
+    std::optional<Bytes> staged;
+    if (expected.staging != 0) staged = take(Location::pinned_host(), sent);
+    if (!expected.asynchronous) give_back(Location::pinned_host(), staged, sent);
     if (expected.asynchronous) {  // R21
       RuleArrival arrival;
       arrival.serial = serial;
       arrival.from = *expected.source;
       arrival.at = *expected.destination;
       arrival.staging = expected.staging;
-      arrival.staged = expected.bytes;
+      arrival.staged = sent;
+      arrival.offset = staged;
       arrival.reads = expected.backing.value_or(serial);
       arrival.temporary = expected.temporary;
       if (beside) {

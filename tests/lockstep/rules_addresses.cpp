@@ -37,6 +37,8 @@ std::vector<Rules::Sliding> Rules::blocks_at(Location at) {
   for (auto& [key, arrival] : arrivals_) {
     if (arrival.at == at && arrival.kept_offset && arrival.kept != 0)
       found.push_back({*arrival.kept_offset, rounded(arrival.kept), false, &*arrival.kept_offset});
+    if (at == Location::pinned_host() && arrival.offset && arrival.staged != 0)
+      found.push_back({*arrival.offset, rounded(arrival.staged), false, &*arrival.offset});
   }
   std::sort(found.begin(), found.end(),
             [](const Sliding& a, const Sliding& b) { return a.offset < b.offset; });
@@ -66,6 +68,7 @@ void Rules::readdress_arrival(std::uint64_t serial, Location at, std::optional<B
     if (arrival.serial == serial && arrival.at == at) arrival.kept_offset = offset;
   }
 }
+void Rules::readdress_staging(std::uint64_t arrival, Bytes offset) { arrivals_.at(arrival).offset = offset; }
 
 // R27, by trying every first and last block of a run that slides together: the run starts where the block below it
 // ends. Nothing where no run gives a piece; else the bytes that slid.

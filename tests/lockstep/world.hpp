@@ -67,6 +67,10 @@ struct Operation {
   std::uint64_t seed = 0;
 };
 
+/// Whether the world of this seed is crowded: one location with a small budget gets most of what happens, in values of
+/// all sizes, so that its free bytes are often in pieces (R27).
+inline bool is_crowded(std::uint64_t seed) { return seed % 5 < 3; }
+
 /// A manager on a stepped machine, a State and the rules, all fed the same operations. run() throws Mismatch as soon
 /// as two of them disagree.
 class World {
@@ -85,6 +89,13 @@ class World {
     std::uint64_t done = 0, refused = 0, failed = 0;
   };
   const std::map<Kind, Count>& counts() const { return counts_; }
+  /// How many expansions of each sort there were (R66).
+  struct Expansions {
+    std::uint64_t in_place = 0, copied = 0, staged = 0, asynchronous = 0, instead_of_copy = 0, failed = 0;
+  };
+  const Expansions& expansions() const { return expanded_; }
+  /// Operations for which the manager slid blocks.
+  std::uint64_t compactions() const { return compactions_; }
   const std::vector<std::string>& log() const { return log_; }
 
  private:
@@ -160,9 +171,11 @@ class World {
   void release_everything(Random& random);
 
   // world_draws.cpp
+  Location draw_home(Random& random) const;
   Location draw_location(Random& random) const;
   std::optional<std::uint64_t> draw_serial(Random& random) const;
   residency::HandleId draw_handle(Random& random) const;
+  std::optional<std::uint64_t> draw_traffic(Random& random, Kind kind) const;
   Action draw_action(Random& random) const;
   Action draw_action(Random& random, Kind kind) const;
   std::vector<Action> draw_actions(Random& random, std::size_t most, Rules& state, bool sensible,
@@ -183,6 +196,7 @@ class World {
   void settle_in_the_way(const Action& action);
   bool is_under_way(std::uint64_t arrival) const;
   void note_arrival(const Expectation& expected, Bytes actual);
+  void note_staging(const Expectation& expected, Bytes actual);
   void load_values_badly(Random& random);
   residency::Loaded load(SourceState& state, residency::LoadContext& context);
   void probe_reentrancy();
@@ -201,9 +215,11 @@ class World {
   // world_backing.cpp
   void register_backed(Random& random);
   std::optional<std::uint64_t> draw_backing(Random& random) const;
+  std::optional<std::uint64_t> draw_backed(Random& random) const;
   void expand(const ExpandState& state, const residency::BlockView& from, const residency::ExpandTarget& to,
               const memory::Stream& stream);
   void expand_values_badly(Random& random);
+  void count_expansion(const Action& action, const Expectation& expected, bool done);
   void failures_of_expansion(const ExpandState& state, const Expectation& expected,
                              std::set<std::string>& failures) const;
   void check_expansions(const residency::ValueSnapshot& seen) const;
@@ -259,6 +275,7 @@ class World {
   void check();
   void check_values(const residency::Snapshot& snapshot) const;
   void check_locations(const residency::Snapshot& snapshot) const;
+  void note_compaction(const residency::Snapshot& snapshot);
   void check_shadow(const residency::Snapshot& snapshot) const;
   void check_version(std::uint64_t version);
   void check_trace() const;
@@ -269,9 +286,13 @@ class World {
   bool keep_log_;
   std::vector<std::string> log_;
   std::map<Kind, Count> counts_;
+  Expansions expanded_;
+  std::uint64_t compactions_ = 0;
+  Bytes compacted_ = 0;  // by the manager, so far
 
   int devices_ = 2;
-  bool uniform_ = true;  // one size of value, so that addresses rarely decide
+  bool uniform_ = true;            // one size of value, so that addresses rarely decide
+  std::optional<Location> crowd_;  // of a crowded world
   bool faults_ = false;
   std::size_t trace_capacity_ = 4096;
   std::map<Location, Bytes> budgets_;
@@ -304,6 +325,10 @@ class World {
   /// Where an asynchronous copy was staged, or the backing of what arrives was copied to: in the middle of a plan such a
   /// charge ends when the machine gets there, so that peaks there are only bounded from then on.
   std::set<Location> open_charges_;
+  std::vector<const std::byte*> outs_;  // what this operation copied from devices to pinned-host, in order
+  std::size_t used_outs_ = 0;
+  const std::byte* pinned_region_ = nullptr;
+  bool several_ = false;  // actions in this operation, between which the machine goes on
   std::shared_ptr<std::vector<std::string>> late_readers_ = std::make_shared<std::vector<std::string>>();
 
   struct Produced {
@@ -324,8 +349,6 @@ class World {
   bool warning_expected_ = false;
   bool version_may_grow_ = false;
   /// The rules do not know how far a compaction came: something failed, or consumers ended between two actions.
-  /// Whether copies between devices go through blocks at pinned-host, whose addresses nobody outside can see.
-  bool staging_possible() const { return devices_ > 1 && copies_.peers.empty(); }
   bool addresses_unknown_ = false;
   Kind kind_ = Kind::step;
   std::string doing_;

@@ -1,4 +1,6 @@
 // Values that are expanded from others (R66).
+#include <iterator>
+
 #include <fmt/format.h>
 
 #include "lockstep/pattern.hpp"
@@ -14,6 +16,13 @@ std::optional<std::uint64_t> World::draw_backing(Random& random) const {
   }
   if (fitting.empty()) return std::nullopt;
   return fitting[random.below(fitting.size())];
+}
+
+std::optional<std::uint64_t> World::draw_backed(Random& random) const {
+  if (expansions_.empty()) return std::nullopt;
+  auto drawn = expansions_.begin();
+  std::advance(drawn, static_cast<std::ptrdiff_t>(random.below(expansions_.size())));
+  return drawn->first;
 }
 
 void World::register_backed(Random& random) {
@@ -82,6 +91,17 @@ void World::expand(const ExpandState& state, const residency::BlockView& from,
     work();
   }
   if (state.next == Next::throws_late) throw SourceFailed();
+}
+
+void World::count_expansion(const Action& action, const Expectation& expected, bool done) {
+  if (expected.work != Expectation::Work::expand) return;
+  expanded_.failed += done ? 0 : 1;
+  if (!done) return;
+  (expected.source == expected.destination ? expanded_.in_place : expanded_.copied) += 1;
+  expanded_.staged += expected.staging != 0 ? 1 : 0;
+  expanded_.asynchronous += expected.asynchronous ? 1 : 0;
+  const RuleValue& value = rules_->values()[residency::value_of(action).serial];
+  expanded_.instead_of_copy += value.copies.empty() ? 0 : 1;
 }
 
 void World::failures_of_expansion(const ExpandState& state, const Expectation& expected,

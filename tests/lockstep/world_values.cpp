@@ -51,7 +51,7 @@ void World::new_value(std::uint64_t content, residency::HandleId handle) {
 
 void World::adopt(Random& random) {
   const ValueSpec spec = draw_spec(random);
-  const Location at = places_[random.below(places_.size())];
+  const Location at = draw_home(random);
   Location claimed = at;
   Bytes actual = spec.logical_bytes + random.below(spec.storage_bytes - spec.logical_bytes + 1);
   std::set<std::string> refusals;
@@ -253,7 +253,7 @@ std::set<std::string> World::failures_of(const Action& action, const Expectation
     failures.insert(kBudget);
   }
   if (expected.staging != 0 && !rules_->has_piece(Location::pinned_host(), source.actual)) {
-    failures.insert(kAllocation);
+    failures.insert(kBudget);
   }
   return failures;
 }
@@ -286,6 +286,7 @@ void World::check_report(const Action& action, const Expectation& expected,
 void World::carry_out(const Action& action, const Expectation& expected,
                       const residency::TransitionReport& report) {
   const Bytes actual = actual_of(action, expected);
+  count_expansion(action, expected, true);
   const Bytes compacted = rules_->carry_out(action, expected, actual);
   expect(addresses_unknown_ || report.compacted == compacted,
          fmt::format("expected {} B compacted, the report says {} B", compacted, report.compacted));
@@ -296,60 +297,9 @@ void World::carry_out(const Action& action, const Expectation& expected,
   ++completed_;
 }
 
-// Each copy that uses a stream ends with an event, and the order of a report is that of the events.
-void World::note_arrival(const Expectation& expected, Bytes actual) {
-  using Work = Expectation::Work;
-  const bool expands = expected.work == Work::expand;
-  if (expected.work != Work::copy && expected.work != Work::load && !expands) return;
-  const bool queued = expands && expected.destination->is_cuda();  // whatever it reads
-  if (!queued && expected.source == expected.destination) return;
-  if (!expected.source->is_cuda() && !expected.destination->is_cuda()) return;
-  const Bytes copied = expands ? expected.bytes : actual;
-  if (!queued && copied == 0 && !expected.asynchronous) return;
-  used_records_ += expected.staging != 0 ? 2 : 1;
-  expect(used_records_ <= records_.size(), "a copy between devices or from one ended without an event");
-  // Nobody outside can tell when its staging block goes, and so what later blocks find free.
-  if (expected.asynchronous && expected.staging != 0) open_charges_.insert(Location::pinned_host());
-  if (expected.asynchronous && expected.temporary != 0) open_charges_.insert(*expected.destination);
-  if (expected.asynchronous && expected.staging + expected.temporary != 0) addresses_unknown_ = true;
-  if (expected.asynchronous) arrivals_.emplace(rules_->last_arrival(), records_[used_records_ - 1]);
-}
-
-void World::settle_in_the_way(const Action& action) {
-  for (const std::uint64_t key : rules_->arrivals_in_the_way(action)) {
-    const RuleArrival arrival = rules_->arrivals().at(key);
-    expect(!is_under_way(key), text_of(action) + " came before an arrival of its value was settled");
-    rules_->settle(key);
-    shadow_->settle({rules_manager_, arrival.serial}, arrival.at);
-    arrivals_.erase(key);
-  }
-}
-
-void World::settle_arrival(Random& random) {  // R23
-  residency::HandleId value = draw_handle(random);
-  Location at = draw_resident_place(random);
-  if (!rules_->arrivals().empty() && !random.chance(4)) {
-    auto drawn = rules_->arrivals().begin();
-    std::advance(drawn, static_cast<std::ptrdiff_t>(random.below(rules_->arrivals().size())));
-    value.serial = drawn->second.serial;
-    value.manager = rules_manager_;
-    at = drawn->second.at;
-  }
-  doing_ = fmt::format("v{} at {}", value.serial, at.name());
-  std::set<std::string> refusals;
-  if (value.manager != rules_manager_ || !rules_->handle_is_good(value.serial)) {
-    refusals.insert(kHandle);
-  } else if (!rules_->resident(value.serial, at)) {
-    refusals.insert(kUnavailable);
-  }
-  const Outcome outcome = attempt([&] { manager_->settle(value, at); });
-  if (!settle(outcome, refusals, {})) return;
-  finish_tickets();
-  expect(!rules_->values()[value.serial].copies.at(at).arriving, "settle returned before the copy was done");
-}
-
 void World::give_up(const Action& action, const Expectation& expected) {
   addresses_unknown_ = true;  // a load may have slid blocks before it failed
+  count_expansion(action, expected, false);
   rules_->attempt(action, expected);
   const auto begun = shadow_->begin(action);
   expect(std::holds_alternative<residency::Transition>(begun), "state refuses " + text_of(action));

@@ -264,7 +264,7 @@ TEST_CASE("keys and ciphertexts come all from files or none; what a file holds c
     mixed.world.values[index].source = Location::pageable_host();
   };
   from_file(0);
-  CHECK(codes(mixed) == std::vector<std::string>{"FHR0313"});
+  CHECK(codes(mixed) == std::vector<std::string>{"FHR0314"});
   from_file(2);
   from_file(3);
   const Workload workload = good(mixed);

@@ -22,7 +22,7 @@ using memory::Location;
 struct Eviction {
   enum class Why {
     spare,            // other replicas stay
-    reconstructible,  // the last replica; its source brings it back
+    reconstructible,  // the last replica; its source, or its backing, brings it back
     offloaded,        // the last replica, moved to a fallback tier
   };
   residency::Action action{};
@@ -33,7 +33,8 @@ struct Eviction {
   std::shared_ptr<const residency::ValueSpec> spec{};
   std::vector<Location> remains{};   // where the value is right after the action, in location order
   std::optional<Location> source{};  // of a reconstructible value
-  std::int64_t priority = 0;         // what the policy knew
+  std::shared_ptr<const residency::ValueSpec> backing{};  // what it can be expanded from instead (R66)
+  std::int64_t priority = 0;                              // what the policy knew
   std::uint64_t access_epoch = 0;
   bool requested_elsewhere = false;  // the request needs the value at other locations
   bool restored = false;             // the request needs it here, and brings it back later
@@ -66,6 +67,7 @@ struct Conflict {
     reserved,     // held by others: an existing reservation
     in_use,       // a resident that is protected by leases, holds or readers
     only_copy,    // a resident that must be preserved and has nowhere else to go
+    staged,       // a value on its way between devices: its staging, at pinned-host until it has arrived
   };
   Kind kind = Kind::requirement;
   std::string name{};  // of the value, or the reservation's label

@@ -20,18 +20,17 @@ struct ExpandTarget {
   std::shared_ptr<const ValueSpec> spec;
 };
 
-/// Makes a value out of its backing, at one location: `from` and `to` are both there (R66). Equal backings must give
-/// equal values, wherever and whenever it runs: a value comes back as it was.
+/// Makes a value out of its backing, at one location: `from` and `to` are both there (R66). Equal backings must
+/// give equal values, wherever and whenever it runs: a value comes back as it was.
 ///
-/// At a cuda location it queues its work in `stream`, which comes after whatever writes `from`, and returns without
-/// waiting for it; both blocks stay where they are until the stream has passed that work. At a host location the stream
-/// is empty, `from` is complete, and `to` must be written on return.
+/// At a cuda location it queues its work in `stream`, which comes after whatever writes `from`, and returns
+/// without waiting for it; both blocks stay where they are until the stream has passed that work. At a host
+/// location the stream is empty, `from` is complete, and `to` must be written on return.
 ///
-/// It is a part of the transition and no callback in the sense of R18: the manager stays open to everybody while it
-/// runs, and it runs on the transition's thread, with the transition lock and no other. It may throw, which undoes the
-/// transition (R20), also after it has queued work. It may look at the manager, and it has no reason to: whatever else
-/// it asks of the manager raises ReentrancyError. It is called once a transition, and for different values from one
-/// thread at a time.
+/// It is a part of the transition and no callback in the sense of R18: the manager stays open to everybody while
+/// it runs, on the transition's thread, with the transition lock and no other. It may throw, also after it has
+/// queued work, which undoes the transition (R20). It may look at the manager; what would need the transition
+/// lock raises ReentrancyError. It is called once a transition, and never on two threads at a time.
 using Expand =
     std::function<void(const BlockView& from, const ExpandTarget& to, const memory::Stream& stream)>;
 

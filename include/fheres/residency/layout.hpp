@@ -42,8 +42,8 @@ class Layout {
   };
   std::variant<Kept, Refusal> keep(const State& state, Location at, Bytes bytes, const std::string& name);
   void give_back(Location at, const Piece& piece);
-  /// A block that is there until the value's arrival at `at` is settled: the copy of its backing that it is expanded
-  /// from (R66).
+  /// A block that is there until the value's arrival at `at` is settled: the copy of its backing that it is
+  /// expanded from (R66).
   void keep_for_arrival(HandleId value, Location at, const Piece& piece);
   void end_arrival(HandleId value, Location at);
   /// The block becomes the value's.

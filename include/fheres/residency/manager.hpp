@@ -48,8 +48,8 @@ struct ManagerOptions {
 /// ReentrancyError (R18). Refusals raise the exception of their rule (errors.hpp) and change nothing.
 class Manager {
  public:
-  /// std::invalid_argument for a budget at a location that is not present; memory::AllocationError when a
-  /// budget's region cannot be had.
+  /// std::invalid_argument for a budget at a location that is not present, and for peers that the driver's are not
+  /// (R64); memory::AllocationError when a budget's region cannot be had.
   explicit Manager(std::shared_ptr<memory::Driver> driver, ManagerOptions options = {});
   ~Manager();
   Manager(const Manager&) = delete;
@@ -75,12 +75,12 @@ class Manager {
   HandleId adopt(memory::Block&& block, Location at, const ValueSpec& spec, Reservation& from);
   /// A reconstructible value that is not loaded yet (R5).
   HandleId register_source(const ValueSpec& spec, Source source, Location at);
-  /// A reconstructible value that is not there yet and comes by expanding `backing`, a value with a copy somewhere and no
-  /// backing of its own (R66). Where it is expanded, its backing is read in place, or a copy of it is made and charged
-  /// there until the expansion is complete. UnavailableError where the backing has no copy.
+  /// A reconstructible value that is not there yet and comes by expanding `backing`, a value with a copy
+  /// somewhere and no backing of its own (R66). Where it is expanded, its backing is read in place, or a copy of
+  /// it is made and charged there until the expansion is complete. UnavailableError where the backing has no copy.
   ///
-  /// As long as such a value lives, the last copy of its backing stays, whatever the backing's specification says. The
-  /// backing may be discarded once each value that it backs has a copy, which then has to stay.
+  /// As long as such a value lives, the last copy of its backing stays, whatever the backing's specification
+  /// says. The backing may be discarded once each value that it backs has a copy, which then has to stay.
   HandleId register_backed(const ValueSpec& spec, HandleId backing, Expand expand);
   ValueSpec spec(HandleId value) const;
 

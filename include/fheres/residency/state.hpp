@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include <fheres/base/inline_vector.hpp>
 #include <fheres/residency/action.hpp>
 #include <fheres/residency/copy_rules.hpp>
 #include <fheres/residency/errors.hpp>
@@ -38,8 +39,8 @@ struct Materialization {
 /// One value, as State knows it.
 struct ValueRecord {
   std::shared_ptr<const ValueSpec> spec{};
-  std::vector<Materialization> materializations{};  // in location order
-  std::optional<Location> source{};                 // where its source loads, if it has one
+  InlineVector<Materialization, 2> materializations{};  // in location order
+  std::optional<Location> source{};                     // where its source loads, if it has one
   std::optional<HandleId> backing{};   // what it can be expanded from, also once that is discarded
   std::vector<HandleId> dependents{};  // live values that it backs, in order of registration
   bool discarded = false;
@@ -120,9 +121,9 @@ struct Transition {
   Bytes bytes = 0;
   Bytes block_bytes = 0;  // of the block that is installed; a load may make a longer one
   Bytes charge = 0;       // of the destination, as used, from begin on (R15)
-  /// As reserved, at temporary_at(). A load: its storage at its source for the time of load(); 0 where it loads at the
-  /// destination, because one charge serves both (R16). An expansion: its backing's storage at the destination, until
-  /// it is complete; 0 where the backing is there (R66).
+  /// As reserved, at temporary_at(). A load: its storage at its source for the time of load(); 0 where it loads
+  /// at the destination, because one charge serves both (R16). An expansion: its backing's storage at the
+  /// destination, until it is complete; 0 where the backing is there (R66).
   Bytes temporary = 0;
   Bytes staging = 0;  // at pinned-host, as reserved, for the time of a staged copy between two devices (R64)
 
@@ -175,8 +176,8 @@ class State {
   std::optional<Refusal> adopt(HandleId announced, Location at, Bytes actual_bytes, ReservationId from);
   /// The specification must say reconstructible, and the location must be present: std::invalid_argument.
   HandleId register_source(const ValueSpec& spec, Location source);
-  /// A value without bytes that can be expanded from `backing`, which must have a copy (R66). The specification must say
-  /// reconstructible, and the backing must have none of its own: std::invalid_argument.
+  /// A value without bytes that can be expanded from `backing`, which must have a copy (R66). The specification
+  /// must say reconstructible, and the backing must have none of its own: std::invalid_argument.
   std::variant<HandleId, Refusal> register_backed(const ValueSpec& spec, HandleId backing);
   /// Whether its last copy has to stay: it must be preserved, or backs a live value, or its backing is
   /// discarded (R11, R66). Does not depend on what is where.
@@ -205,8 +206,9 @@ class State {
   /// begin and commit, with the transition's block_bytes as actual.
   std::variant<Transition, Refusal> apply(const Action& action);
 
-  /// For searches: what apply of one ensure, move or drop of `value` that is not asynchronous can change. restore puts it back, peaks and version
-  /// too; newest first, with no other change in between and no transition begun.
+  /// For searches: what apply of one ensure, move or drop of `value` that is not asynchronous can change.
+  /// restore puts it back, peaks and version too; newest first, with no other change in between and no
+  /// transition begun.
   struct Undo {
     HandleId value{};
     ValueRecord record{};
@@ -217,8 +219,8 @@ class State {
   void restore(Undo undo);
 
   /// A copy in which only these values, their backings and dependents are known as they are; the others keep
-  /// their serials, and nothing else. Charges are copied as they are, so actions on these values go as they would here. Cheaper than a
-  /// whole copy.
+  /// their serials, and nothing else. Charges are copied as they are, so actions on these values go as they
+  /// would here. Cheaper than a whole copy.
   State copy_for(std::span<const HandleId> values) const;
 
   // Reservations.
@@ -248,6 +250,10 @@ class State {
     Location at;
     Bytes used, reserved;
   };
+  // What check finds nothing wrong with, at less cost.
+  bool is_live(HandleId value) const {
+    return value.manager == manager_ && value.serial < values_.size() && !values_[value.serial].discarded;
+  }
   Account* find(Location at);
   std::optional<Refusal> admit(Location at, Bytes requested) const;
   void charge(Location at, Bytes used, Bytes reserved);
