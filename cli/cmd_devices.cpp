@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 
 #include <fheres/memory/cuda.hpp>
+#include <fheres/memory/emulated.hpp>
 #include <fheres/report/json.hpp>
 #include <fheres/report/table.hpp>
+#include <fheres/runtime/self_test.hpp>
 
 #include "command.hpp"
 #include "options.hpp"
@@ -14,12 +16,50 @@ namespace fheres::cli {
 namespace {
 
 using report::Json;
+using report::Table;
 
-ExitCode devices(const CommonOptions& common) {
-  report::Table table({{"device"},
-                       {"name"},
-                       {"memory", report::Table::Align::right},
-                       {"free now", report::Table::Align::right}});
+struct Options {
+  bool check = false;
+  CommonOptions common;
+};
+
+/// Prints what a device answered; whether all of it was right.
+bool check_device(memory::Location at, const runtime::Machine& machine, const std::string& name,
+                  const CommonOptions& common, Json& list) {
+  bool passed = true;
+  Table table({{"check"}, {"result"}, {"host", Table::Align::right}, {"device", Table::Align::right}});
+  for (const runtime::SelfTestStep& step : runtime::self_test(machine, at)) {
+    passed = passed && step.passed;
+    table.add({step.name, step.passed ? "pass" : "FAIL: " + step.detail,
+               report::format_duration(static_cast<double>(step.host_ns)),
+               report::format_duration(static_cast<double>(step.device_ns))});
+    list.push_back({{"device", name},
+                    {"check", step.name},
+                    {"passed", step.passed},
+                    {"detail", step.detail},
+                    {"timing", {{"host_ns", step.host_ns}, {"device_ns", step.device_ns}}}});
+  }
+  if (!common.json && !common.quiet) fmt::print("\n{}\n{}", name, table.render());
+  return passed;
+}
+
+/// Every device, the emulated one too.
+bool check_all(int count, const CommonOptions& common, Json& list) {
+  bool passed = true;
+  if (count > 0) {
+    const runtime::Machine machine{memory::make_cuda_driver(), ""};
+    for (int index = 0; index < count; ++index) {
+      const memory::Location at = memory::Location::cuda(index);
+      passed = check_device(at, machine, at.name(), common, list) && passed;
+    }
+  }
+  const runtime::Machine emulated{memory::make_emulated_driver({}), ""};
+  return check_device(memory::Location::cuda(0), emulated, "emulated", common, list) && passed;
+}
+
+ExitCode devices(const Options& options) {
+  const CommonOptions& common = options.common;
+  Table table({{"device"}, {"name"}, {"memory", Table::Align::right}, {"free now", Table::Align::right}});
   Json list = Json::array();
   const int count = memory::cuda_device_count();
   if (count > 0) {
@@ -35,25 +75,31 @@ ExitCode devices(const CommonOptions& common) {
     }
   }
   table.add({"emulated", "emulated device, on this machine's processor", "as the document says", ""});
-  if (common.json) {
-    fmt::print("{}", report::render({{"schema", "fheres/devices/v1"},
-                                     {"cuda", std::move(list)},
-                                     {"cuda_status", memory::cuda_status()}}));
-  } else if (!common.quiet) {
+  if (!common.json && !common.quiet) {
     fmt::print("{}", table.render(0));
     if (count == 0) fmt::print("no usable CUDA device: {}\n", memory::cuda_status());
   }
-  return ExitCode::done;
+  Json checks = Json::array();
+  const bool passed = !options.check || check_all(count, common, checks);
+  if (common.json) {
+    Json json = {
+        {"schema", "fheres/devices/v1"}, {"cuda", std::move(list)}, {"cuda_status", memory::cuda_status()}};
+    if (options.check) json["checks"] = std::move(checks);
+    fmt::print("{}", report::render(json));
+  }
+  return passed ? ExitCode::done : ExitCode::wrong_result;
 }
 
 }  // namespace
 
 void add_devices(CLI::App& app, Action& action) {
-  auto common = std::make_shared<CommonOptions>();
+  auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("devices", "the devices that `run --device` can use here");
-  add_common(*command, *common);
-  command->footer("example: fheres devices --json");
-  command->callback([common, &action] { action = [common] { return devices(*common); }; });
+  command->add_flag("--check", options->check,
+                    "known-answer test of each: transform, key switch, expansion, against the host");
+  add_common(*command, options->common);
+  command->footer("example: fheres devices --check");
+  command->callback([options, &action] { action = [options] { return devices(*options); }; });
 }
 
 }  // namespace fheres::cli

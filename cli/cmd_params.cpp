@@ -6,6 +6,7 @@
 
 #include <fheres/report/json.hpp>
 #include <fheres/report/table.hpp>
+#include <fheres/scheme/advice.hpp>
 #include <fheres/scheme/presets.hpp>
 #include <fheres/scheme/sizes.hpp>
 #include <fheres/scheme/value_type.hpp>
@@ -22,6 +23,7 @@ using scheme::Parameters;
 
 struct Options {
   std::string preset;
+  bool advise = false;
   CommonOptions common;
 };
 
@@ -124,7 +126,79 @@ Json parameters_json(const Parameters& parameters) {
           {"bytes", std::move(levels)}};
 }
 
+std::string primes_text(std::span<const scheme::Modulus> primes) {
+  // Runs of one size: `60, 40x34`.
+  std::string text;
+  for (std::size_t i = 0; i < primes.size();) {
+    std::size_t end = i;
+    while (end < primes.size() && std::lround(std::log2(static_cast<double>(primes[end].value))) ==
+                                      std::lround(std::log2(static_cast<double>(primes[i].value)))) {
+      ++end;
+    }
+    text += fmt::format("{}{}", text.empty() ? "" : ", ",
+                        std::lround(std::log2(static_cast<double>(primes[i].value))));
+    if (end - i > 1) text += fmt::format("x{}", end - i);
+    i = end;
+  }
+  return text;
+}
+
+ExitCode advise(const Options& options, const scheme::ParametersLiteral& literal) {
+  Table table({{""},
+               {"q"},
+               {"p"},
+               {"digits", Table::Align::right},
+               {"log2(QP)", Table::Align::right},
+               {"rotation key", Table::Align::right},
+               {"seeded", Table::Align::right},
+               {"workspace", Table::Align::right},
+               {"fast transforms", Table::Align::right},
+               {"key switch at least", Table::Align::right}});
+  Json list = Json::array();
+  for (const scheme::Choice& choice : scheme::advise(literal)) {
+    const Parameters& parameters = choice.parameters;
+    table.add({choice.given ? "*" : "", primes_text(parameters.q()), primes_text(parameters.p()),
+               fmt::format("{} of {}", parameters.digits(0), parameters.digit_limbs()),
+               fmt::format("{:.1f}", parameters.log_qp()), format_bytes(choice.key),
+               format_bytes(choice.seeded_key), format_bytes(choice.workspace),
+               fmt::format("{} of {}", choice.cost.fast_transforms, choice.cost.transforms),
+               report::format_duration(1000 * choice.cost.floor_us())});
+    list.push_back({{"given", choice.given},
+                    {"q", primes_text(parameters.q())},
+                    {"p", primes_text(parameters.p())},
+                    {"digits", parameters.digits(0)},
+                    {"digit_limbs", parameters.digit_limbs()},
+                    {"log_qp", parameters.log_qp()},
+                    {"rotation_key", choice.key},
+                    {"seeded_rotation_key", choice.seeded_key},
+                    {"key_switch_workspace", choice.workspace},
+                    {"transforms", choice.cost.transforms},
+                    {"fast_transforms", choice.cost.fast_transforms},
+                    {"compute_us", choice.cost.compute_us},
+                    {"memory_us", choice.cost.memory_us}});
+  }
+  if (options.common.json) {
+    fmt::print("{}",
+               report::render({{"schema", "fheres/advice/v1"}, {"for", literal.name}, {"choices", list}}));
+  } else if (!options.common.quiet) {
+    fmt::print(
+        "choices of P and digits for the depth and scale of {} (*), smallest key first\n\n{}\n"
+        "fast: primes of at most {} bits go through a GPU's double-precision pipe, larger ones through "
+        "integers.\n"
+        "The last column is a floor at the rates of one H200, to compare by: no promise.\n",
+        literal.name, table.render(), scheme::kFastPrimeBits);
+  }
+  return ExitCode::done;
+}
+
 ExitCode params(const Options& options) {
+  if (options.advise) {
+    const auto literal = scheme::find_preset(options.preset);
+    if (literal) return advise(options, *literal);
+    fmt::print(stderr, "fheres: --advise is for one preset, and `{}` is none; `fheres params` lists them\n",
+               options.preset);
+    return ExitCode::invalid;
+  }
   Json list = Json::array();
   std::string text;
   if (options.preset.empty()) {
@@ -157,6 +231,8 @@ void add_params(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand(
       "params", "parameter sets: security, noise, bytes of every kind of value at every level");
   command->add_option("preset", options->preset, "a preset's name; all presets where none is given");
+  command->add_flag("--advise", options->advise,
+                    "other choices of P and digits for the preset's depth, with key bytes and cost");
   add_common(*command, options->common);
   command->footer("example: fheres params slots8192-scale40-levels7");
   command->callback([options, &action] { action = [options] { return params(*options); }; });

@@ -1,4 +1,5 @@
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <memory>
@@ -7,6 +8,7 @@
 #include <unistd.h>
 
 #include <fheres/base/sha256.hpp>
+#include <fheres/ckks/value_file.hpp>
 #include <fheres/report/chrome_trace.hpp>
 #include <fheres/report/file.hpp>
 #include <fheres/report/rehearsal_json.hpp>
@@ -20,6 +22,7 @@
 #include "document.hpp"
 #include "features.hpp"
 #include "interrupt.hpp"
+#include "value_names.hpp"
 
 namespace fheres::cli {
 namespace {
@@ -29,7 +32,7 @@ struct Options {
   std::vector<std::string> devices{"auto"};
   std::optional<std::uint64_t> seed;
   int threads = 0;
-  std::string report_file, trace_file;
+  std::string report_file, trace_file, outputs_folder;
   CommonOptions common;
   PlanningOptions planning;
 };
@@ -95,15 +98,8 @@ ExitCode run(const Options& options) {
   }
   const auto model = load_or_report(options.file, options.planning, options.common);
   if (!model) return ExitCode::invalid;
-  const auto* workload = std::get_if<workload::Workload>(&*model);
-  if (workload == nullptr || !workload->world.parameters) {
-    fmt::print(
-        stderr,
-        "fheres: {} {}; only a Workload with parameters can run, `fheres explain` answers for the rest\n",
-        options.file,
-        workload == nullptr ? fmt::format("is a {}", documents::kind_of(*model)) : "has no parameters");
-    return ExitCode::invalid;
-  }
+  const workload::Workload* workload = as_workload(*model, options.file);
+  if (workload == nullptr) return ExitCode::invalid;
   if (const auto code = refuse(rehearse(*model, options.planning), *model, options)) return *code;
   ring::use_threads(options.threads);
   const runtime::Machine machine = runtime::select_machine(*choice, *workload);
@@ -115,6 +111,14 @@ ExitCode run(const Options& options) {
   session.interrupted = &interrupt_flag();
   if (!options.common.quiet && !options.common.json && isatty(STDERR_FILENO) == 1) {
     session.progress = [](const std::string& what) { fmt::print(stderr, "\r\033[K{}", what); };
+  }
+  if (!options.outputs_folder.empty()) {
+    std::filesystem::create_directories(options.outputs_folder);
+    session.output = [&](const workload::Value& value, std::span<const std::byte> bytes) {
+      ckks::save_value(*workload->world.parameters,
+                       options.outputs_folder / std::filesystem::path(file_name(value.name.text)),
+                       {value.name.text, *value.type}, bytes);
+    };
   }
   const runtime::RunReport result = runtime::run(*workload, machine, session);
   if (session.progress) fmt::print(stderr, "\r\033[K");
@@ -150,6 +154,8 @@ void add_run(CLI::App& app, Action& action) {
   command->add_option("--threads", options->threads, "threads of the cpu back end; 0: one a core")
       ->check(CLI::Range(0, 1024))
       ->capture_default_str();
+  command->add_option("--outputs", options->outputs_folder,
+                      "a folder for the kept outputs, each as NAME.safetensors, for `client decrypt`");
   command->add_option("--report", options->report_file, "where to write the JSON report");
   command->add_option("--trace", options->trace_file, "where to write the Chrome trace");
   add_common(*command, options->common);

@@ -18,5 +18,7 @@ void add_decide(CLI::App& app, Action& action);
 void add_run(CLI::App& app, Action& action);
 void add_params(CLI::App& app, Action& action);
 void add_devices(CLI::App& app, Action& action);
+void add_keys(CLI::App& app, Action& action);
+void add_client(CLI::App& app, Action& action);
 
 }  // namespace fheres::cli

@@ -13,6 +13,24 @@ std::optional<documents::Model> load_or_report(const std::string& file, const Pl
   return std::move(loaded.model);
 }
 
+const workload::Workload* as_workload(const documents::Model& model, const std::string& file) {
+  const auto* workload = std::get_if<workload::Workload>(&model);
+  if (workload != nullptr && workload->world.parameters) return workload;
+  fmt::print(
+      stderr,
+      "fheres: {} {}; only a Workload with parameters can run, `fheres explain` answers for the rest\n", file,
+      workload == nullptr ? fmt::format("is a {}", documents::kind_of(model)) : "has no parameters");
+  return nullptr;
+}
+
+std::optional<workload::Workload> load_workload(const std::string& file, const PlanningOptions& planning,
+                                                const CommonOptions& common) {
+  const auto model = load_or_report(file, planning, common);
+  if (!model) return std::nullopt;
+  const workload::Workload* workload = as_workload(*model, file);
+  return workload == nullptr ? std::nullopt : std::optional(*workload);
+}
+
 void print_diagnostics(const documents::Loaded& loaded, const CommonOptions& common) {
   for (const documents::Diagnostic& item : loaded.diagnostics) {
     fmt::print(stderr, "{}", documents::render(item, loaded.sources, use_color(common)));

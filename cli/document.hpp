@@ -14,6 +14,12 @@ namespace fheres::cli {
 std::optional<documents::Model> load_or_report(const std::string& file, const PlanningOptions& planning,
                                                const CommonOptions& common);
 
+/// The model as a Workload with parameters; nothing, and a message on stderr, where it is something else.
+const workload::Workload* as_workload(const documents::Model& model, const std::string& file);
+/// Both in one.
+std::optional<workload::Workload> load_workload(const std::string& file, const PlanningOptions& planning,
+                                                const CommonOptions& common);
+
 /// All diagnostics on stderr, and a line that counts them.
 void print_diagnostics(const documents::Loaded& loaded, const CommonOptions& common);
 report::Json diagnostics_json(const documents::Loaded& loaded);

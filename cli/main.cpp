@@ -25,6 +25,8 @@ int main(int argc, char** argv) {
   fheres::cli::add_run(app, action);
   fheres::cli::add_params(app, action);
   fheres::cli::add_devices(app, action);
+  fheres::cli::add_keys(app, action);
+  fheres::cli::add_client(app, action);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

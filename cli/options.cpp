@@ -55,6 +55,10 @@ void add_planning(CLI::App& command, PlanningOptions& options) {
                   "states that a decision may explore before it is inconclusive")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
+  add_reading(command, options);
+}
+
+void add_reading(CLI::App& command, PlanningOptions& options) {
   command.add_flag("--allow-outside", options.allow_outside,
                    "let a document name files outside of its own folder");
 }

@@ -29,6 +29,8 @@ struct PlanningOptions {
 
 void add_common(CLI::App& command, CommonOptions& options);
 void add_planning(CLI::App& command, PlanningOptions& options);
+/// Of those, what matters to a command that reads a document and plans nothing.
+void add_reading(CLI::App& command, PlanningOptions& options);
 
 /// The budgets of `--budget cuda:0=24GiB`, checked when the options are parsed.
 std::map<memory::Location, Bytes> budgets_of(const PlanningOptions& options);

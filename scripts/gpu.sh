@@ -101,6 +101,7 @@ if wanted racecheck; then
 fi
 if wanted bench; then
   "$(executable bench_ckks)" --json "$results/bench.json" "$@" | tee "$results/bench.txt" || failed=1
+  "$(executable bench_seeded_keys)" | tee "$results/seeded_keys.txt" || failed=1
 fi
 [ "$failed" -eq 0 ] && echo "all of it is well; logs are in $results" || echo "something failed; logs are in $results"
 exit "$failed"

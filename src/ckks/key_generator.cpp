@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -8,6 +9,7 @@
 #include <fheres/ring/automorphism.hpp>
 
 #include "ckks/secret_state.hpp"
+#include "ckks/seeded_layout.hpp"
 
 namespace fheres::ckks {
 namespace {
@@ -30,10 +32,12 @@ SecretKey KeyGenerator::secret_key() const {
                  ternary.integers());
   host_.backend().lift(ternary.integers().data(), state->view(), kInline);
   host_.backend().forward(state->view(), kInline);
+  state->origin = origin_of(randomness_, host_.parameters());
   return SecretKey(std::move(state));
 }
 
 PublicKey KeyGenerator::public_key(const SecretKey& secret) const {
+  secret.state_->check_origin(randomness_, host_.parameters());
   const ring::Basis& basis = host_.basis();
   const ring::Backend& backend = host_.backend();
   const std::string& id = host_.parameters().id();
@@ -46,10 +50,7 @@ PublicKey KeyGenerator::public_key(const SecretKey& secret) const {
   const ring::View a = both.polynomial_range(1, 1);
 
   const Seed uniform = randomness_.seed({.purpose = "public-key", .name = "", .level = 0, .parameters = id});
-  for (int limb = 0; limb < limbs; ++limb) {
-    sample_uniform(uniform, 0, static_cast<std::uint32_t>(first + limb), basis.prime(first + limb),
-                   {a.at(limb, 0), basis.n()});
-  }
+  backend.expand(uniform.data(), 0, a, kInline);
   const SecretWords error(basis.n());
   sample_error(randomness_.seed({.purpose = "public-key-error", .name = "", .level = 0, .parameters = id}),
                error.integers());
@@ -81,10 +82,14 @@ SwitchingKey KeyGenerator::switching_key(const SecretKey& secret, const scheme::
   const scheme::Parameters& parameters = host_.parameters();
   const ring::Basis& basis = host_.basis();
   const ring::Backend& backend = host_.backend();
+  if (!scheme::is_key(type.kind)) {
+    throw scheme::ParameterError(fmt::format("a {} is no key", scheme::name(type.kind)));
+  }
   if (type.level < 0 || type.level > parameters.max_level()) {
     throw scheme::ParameterError(
         fmt::format("a key's level is {}, expected 0 to {}", type.level, parameters.max_level()));
   }
+  secret.state_->check_origin(randomness_, parameters);
   const int k = basis.special_limbs();
   const int limbs = parameters.limbs(type.level);
   const int digits = parameters.digits(type.level);
@@ -113,17 +118,18 @@ SwitchingKey KeyGenerator::switching_key(const SecretKey& secret, const scheme::
                     .detail = std::as_bytes(std::span(kind))};
   const Seed uniform = randomness_.seed(label);
   SwitchingKey key(parameters, type);
-  const ring::View all = ring::dense_view(key.ref().data(), 0, rows, 2 * digits, basis.n());
+  const Halves<std::uint64_t> parts = halves(host_, key.ref());
+  if (parts.seed != nullptr) std::copy_n(uniform.data(), ring::kSeedBytes, parts.seed);
+  // A seeded key has no room for its uniform half, and one digit of it is enough at a time.
+  std::vector<std::uint64_t> digit_words(parts.seed != nullptr ? size(rows) * basis.n() : 0);
   const SecretWords error(basis.n());
   const SecretWords product_words(size(rows) * basis.n());
   const ring::View product = ring::dense_view(product_words.data(), 0, rows, 1, basis.n());
   for (int digit = 0; digit < digits; ++digit) {
-    const ring::View b = all.polynomial_range(digit, 1);
-    const ring::View a = all.polynomial_range(digits + digit, 1);
-    for (int row = 0; row < rows; ++row) {
-      sample_uniform(uniform, static_cast<std::uint32_t>(digit), static_cast<std::uint32_t>(row),
-                     basis.prime(row), {a.at(row, 0), basis.n()});
-    }
+    const ring::View b = parts.stored.polynomial_range(digit, 1);
+    const ring::View a = parts.seed == nullptr ? parts.uniform.polynomial_range(digit, 1)
+                                               : ring::dense_view(digit_words.data(), 0, rows, 1, basis.n());
+    backend.expand(uniform.data(), digit, a, kInline);
     const std::string part = fmt::format("{} digit {}", kind, digit);
     Label error_label = label;
     error_label.purpose = "key-error";

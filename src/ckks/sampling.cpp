@@ -26,16 +26,10 @@ std::uint64_t little_endian_word(const unsigned char* bytes) {
   return word;
 }
 
-/// The words of one ChaCha20 stream, block by block.
+/// The words of the ChaCha20 stream with nonce 0, block by block.
 class Words {
  public:
-  Words(const Seed& seed, std::uint32_t first, std::uint32_t second) : seed_(seed) {
-    ready();
-    for (std::size_t i = 0; i < 4; ++i) {
-      nonce_[i] = static_cast<unsigned char>(first >> (8 * i));
-      nonce_[4 + i] = static_cast<unsigned char>(second >> (8 * i));
-    }
-  }
+  explicit Words(const Seed& seed) : seed_(seed) { ready(); }
   ~Words() { sodium_memzero(buffer_.data(), buffer_.size()); }
   Words(const Words&) = delete;
   Words& operator=(const Words&) = delete;
@@ -100,6 +94,8 @@ Randomness Randomness::from_document(std::uint64_t seed) {
   for (std::size_t i = 0; i < 8; ++i) word[i] = static_cast<unsigned char>(seed >> (8 * i));
   absorb(state, word.data(), word.size());
   crypto_generichash_final(&state, randomness.root_.bytes.data(), randomness.root_.bytes.size());
+  sodium_memzero(&state, sizeof state);
+  sodium_memzero(word.data(), word.size());
   return randomness;
 }
 
@@ -143,29 +139,25 @@ SecretWords& SecretWords::operator=(SecretWords&& other) noexcept {
 
 SecretWords::~SecretWords() { sodium_free(data_); }
 
-void sample_uniform(const Seed& seed, std::uint32_t digit, std::uint32_t prime, const scheme::Modulus& q,
-                    std::span<std::uint64_t> out) {
-  Words words(seed, digit, prime);
-  for (std::uint64_t& value : out) {
-    const std::uint64_t low = words.next();
-    const std::uint64_t high = words.next();
-    value = ring::reduce_wide((static_cast<ring::Wide>(high) << 64) | low, q);
-  }
-}
-
 void sample_ternary(const Seed& seed, std::span<std::int64_t> out) {
-  Words words(seed, 0, 0);
+  Words words(seed);
   for (std::int64_t& value : out) value = static_cast<std::int64_t>(ring::high_word(words.next(), 3)) - 1;
 }
 
 void sample_error(const Seed& seed, std::span<std::int64_t> out) {
   static_assert(scheme::kErrorHalfWidth == 21);
   constexpr std::uint64_t kMask = (std::uint64_t{1} << scheme::kErrorHalfWidth) - 1;
-  Words words(seed, 0, 0);
+  Words words(seed);
   for (std::int64_t& value : out) {
     const std::uint64_t word = words.next();
     value = ones(word & kMask) - ones((word >> scheme::kErrorHalfWidth) & kMask);
   }
+}
+
+void sample_even(const Seed& seed, int bits, std::span<std::int64_t> out) {
+  const std::int64_t half = std::int64_t{1} << bits;
+  Words words(seed);
+  for (std::int64_t& value : out) value = static_cast<std::int64_t>(words.next() >> (63 - bits)) - half;
 }
 
 }  // namespace fheres::ckks

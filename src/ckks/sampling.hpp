@@ -4,9 +4,8 @@
 #include <span>
 
 #include <fheres/ckks/randomness.hpp>
-#include <fheres/scheme/modulus.hpp>
 
-/// Randomness as residues and small integers, and memory for secrets.
+/// Randomness as small integers, and memory for secrets.
 namespace fheres::ckks {
 
 /// Words in guarded memory: locked where the system allows, wiped when freed. Zero at first. Move-only.
@@ -27,14 +26,11 @@ class SecretWords {
   std::size_t count_ = 0;
 };
 
-/// Word t of `out`: the t-th little-endian 128-bit word of ChaCha20(seed, nonce (digit, prime)) modulo q. The
-/// nonce is two little-endian 32-bit words, the block counter starts at 0. Two moduli's worth of bits: bias
-/// below 2^-67.
-void sample_uniform(const Seed& seed, std::uint32_t digit, std::uint32_t prime, const scheme::Modulus& q,
-                    std::span<std::uint64_t> out);
 /// -1, 0, 1, equally likely (bias below 2^-62); a 64-bit word each. In constant time.
 void sample_ternary(const Seed& seed, std::span<std::int64_t> out);
 /// Centred binomial, k = 21: the number of ones among 21 bits, less that among 21 others. In constant time.
 void sample_error(const Seed& seed, std::span<std::int64_t> out);
+/// Every integer of [-2^bits, 2^bits) is equally likely; 0 <= bits <= 62.
+void sample_even(const Seed& seed, int bits, std::span<std::int64_t> out);
 
 }  // namespace fheres::ckks

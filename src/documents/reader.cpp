@@ -245,7 +245,8 @@ std::optional<std::filesystem::path> read_path(Context& context, const Node& nod
   // Links are followed: what counts is where the file really is.
   std::error_code error;
   const auto folder = std::filesystem::weakly_canonical(context.folder.empty() ? "." : context.folder, error);
-  const auto target = std::filesystem::weakly_canonical(path, error);
+  // Absolute first: a relative path of which nothing exists would stay relative.
+  const auto target = std::filesystem::weakly_canonical(std::filesystem::absolute(path), error);
   const auto [end, ignored] = std::mismatch(folder.begin(), folder.end(), target.begin(), target.end());
   if (!error && end == folder.end()) return path;
   context.report("FHR0112", node.place, fmt::format("`{}` leaves the document's folder", *text),

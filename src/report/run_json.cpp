@@ -55,11 +55,13 @@ Json stage_json(const runtime::StageRun& stage, const NameOf& names) {
 Json checks_json(const runtime::RunReport& report) {
   Json checks = Json::array();
   for (const runtime::CheckRun& check : report.checks) {
-    checks.push_back({{"value", check.value},
-                      {"largest_error", two_digits(check.largest_error)},
-                      {"tolerance", check.tolerance},
-                      {"passed", check.passed},
-                      {"residues_sha256", check.residues_sha256}});
+    checks.push_back(
+        {{"value", check.value},
+         {"largest_error", check.skipped.empty() ? Json(two_digits(check.largest_error)) : Json(nullptr)},
+         {"tolerance", check.tolerance},
+         {"passed", check.skipped.empty() ? Json(check.passed) : Json(nullptr)},
+         {"skipped", check.skipped.empty() ? Json(nullptr) : Json(check.skipped)},
+         {"residues_sha256", check.residues_sha256}});
   }
   return checks;
 }

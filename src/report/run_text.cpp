@@ -84,8 +84,12 @@ std::string checks_table(const runtime::RunReport& report) {
                {"result"},
                {"residues (sha256)"}});
   for (const runtime::CheckRun& check : report.checks) {
-    table.add({check.value, fmt::format("{:.1e}", check.largest_error),
-               fmt::format("{:.1e}", check.tolerance), check.passed ? "right" : "wrong",
+    const bool skipped = !check.skipped.empty();
+    table.add({check.value, skipped ? "" : fmt::format("{:.1e}", check.largest_error),
+               fmt::format("{:.1e}", check.tolerance),
+               skipped        ? "not checked"
+               : check.passed ? "right"
+                              : "wrong",
                check.residues_sha256.substr(0, 16)});
   }
   return table.empty() ? "" : table.render();
@@ -113,20 +117,38 @@ std::string verdict(const runtime::RunReport& report) {
                        row.budget ? format_share(row.measured, *row.budget) : format_bytes(row.measured),
                        row.at.name());
   }
-  return fmt::format(
-      "{}: {} of {} outputs right, largest error {:.1e}; {}, {} moved\n", runtime::name(report.status),
-      std::count_if(report.checks.begin(), report.checks.end(), [](const auto& c) { return c.passed; }),
-      report.checks.size(), report.largest_error(), peak, format_bytes(report.moved_bytes()));
+  const auto count = [&](auto is) { return std::count_if(report.checks.begin(), report.checks.end(), is); };
+  const auto skipped = count([](const auto& check) { return !check.skipped.empty(); });
+  const auto compared = static_cast<std::ptrdiff_t>(report.checks.size()) - skipped;
+  std::string outputs;
+  if (compared != 0 || skipped == 0) {
+    outputs =
+        fmt::format("{} of {} outputs right, largest error {:.1e}",
+                    count([](const auto& check) { return check.passed; }), compared, report.largest_error());
+  }
+  if (skipped != 0) {
+    const auto first = std::find_if(report.checks.begin(), report.checks.end(),
+                                    [](const auto& check) { return !check.skipped.empty(); });
+    outputs += fmt::format("{}{} output{} not checked ({})", outputs.empty() ? "" : "; ", skipped,
+                           skipped == 1 ? "" : "s", first->skipped);
+  }
+  return fmt::format("{}: {}; {}, {} moved\n", runtime::name(report.status), outputs, peak,
+                     format_bytes(report.moved_bytes()));
 }
 
 std::string run_text(const runtime::RunReport& report) {
   std::string text = fmt::format("{} ({} driver), {}{}{}\n", report.device, report.driver, report.parameters,
                                  report.insecure ? ", INSECURE (security: none)" : "",
                                  report.seed ? fmt::format(", fixed seed {}", *report.seed) : "");
-  text += fmt::format("client: keys in {}, encryption in {}, {} made; tables on the device: {}\n\n",
-                      format_duration(static_cast<double>(report.client.key_generation_ns)),
-                      format_duration(static_cast<double>(report.client.encryption_ns)),
-                      format_bytes(report.client.bytes_made), format_bytes(report.context_bytes));
+  if (report.without_secret && !report.checks.empty()) {
+    text += fmt::format("no secret key: keys and inputs come from files; tables on the device: {}\n\n",
+                        format_bytes(report.context_bytes));
+  } else {
+    text += fmt::format("client: keys in {}, encryption in {}, {} made; tables on the device: {}\n\n",
+                        format_duration(static_cast<double>(report.client.key_generation_ns)),
+                        format_duration(static_cast<double>(report.client.encryption_ns)),
+                        format_bytes(report.client.bytes_made), format_bytes(report.context_bytes));
+  }
   for (const std::string& block : {transitions_table(report), peaks_table(report), checks_table(report)}) {
     if (!block.empty()) text += block + "\n";
   }

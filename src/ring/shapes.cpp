@@ -93,6 +93,11 @@ void lift(const Basis& basis, const std::int64_t* coefficients, View out) {
   FHERES_CHECK(coefficients != nullptr && out.polynomials == 1);
 }
 
+void expand(const Basis& basis, const std::byte* seed, int first, View out) {
+  valid(basis, out);
+  FHERES_CHECK(seed != nullptr && first >= 0);
+}
+
 void decompose(const Basis& basis, const Source& source, Digits out) {
   valid(basis, source);
   FHERES_CHECK(out.data != nullptr && out.data != source.values.data);

@@ -19,6 +19,7 @@ void multiply(const Basis& basis, ConstView a, ConstView b, View out);
 void tensor(const Basis& basis, ConstView a, ConstView b, View out);
 void tensor_add(const Basis& basis, ConstView a, ConstView b, View out);
 void lift(const Basis& basis, const std::int64_t* coefficients, View out);
+void expand(const Basis& basis, const std::byte* seed, int first, View out);
 void decompose(const Basis& basis, const Source& source, Digits out);
 void mod_up(const Basis& basis, ConstDigits digits, View out);
 void key_product(const Basis& basis, ConstView extended, const Source& source, const std::uint64_t* key,

@@ -27,14 +27,24 @@ class Timed {
 
 }  // namespace
 
+Client::Owner::Owner(const ckks::Context& host, const ckks::Randomness& randomness)
+    : keys(host, randomness),
+      secret(keys.secret_key()),
+      encryptor(host, keys.public_key(secret), randomness),
+      decryptor(host, secret) {}
+
 Client::Client(const scheme::Parameters& parameters, std::optional<std::uint64_t> seed)
     : host_(ckks::Context::on_host(parameters)),
       encoder_(host_),
-      randomness_(seed ? ckks::Randomness::from_document(*seed) : ckks::Randomness::from_system()),
-      keys_(host_, randomness_),
-      secret_(keys_.secret_key()),
-      encryptor_(host_, keys_.public_key(secret_), randomness_),
-      decryptor_(host_, secret_) {}
+      randomness_(seed ? ckks::Randomness::from_document(*seed) : ckks::Randomness::from_system()) {}
+
+Client::Owner& Client::owner() {
+  if (!owner_) {
+    Timed timed(spent_.key_generation_ns);
+    owner_.emplace(host_, randomness_);
+  }
+  return *owner_;
+}
 
 std::vector<std::byte> Client::encode(const workload::Value& value) const {
   FHERES_CHECK(value.type && value.message);
@@ -45,49 +55,33 @@ std::vector<std::byte> Client::encode(const workload::Value& value) const {
 std::vector<std::byte> Client::make(const workload::Value& value) {
   FHERES_CHECK(value.type.has_value());
   const scheme::ValueType& type = *value.type;
-  const std::string& name = value.name.text;
   std::vector<std::byte> bytes;
-  switch (type.kind) {
-    case scheme::Kind::plaintext: {
-      Timed timed(spent_.encryption_ns);
-      bytes = encode(value);
-      break;
-    }
-    case scheme::Kind::ciphertext: {
-      FHERES_CHECK(value.message.has_value());
-      Timed timed(spent_.encryption_ns);
-      const std::vector<double> slots = workload::slots_of(*value.message, host_.parameters().slots());
-      const ckks::Plaintext plaintext =
-          encoder_.encode(std::span<const double>(slots), type.level, type.scale);
-      bytes = bytes_of(encryptor_.encrypt(plaintext.view(), name));
-      break;
-    }
-    case scheme::Kind::rotation_key: {
-      Timed timed(spent_.key_generation_ns);
-      bytes = bytes_of(keys_.rotation_key(secret_, type.steps, type.level, name));
-      break;
-    }
-    case scheme::Kind::conjugation_key: {
-      Timed timed(spent_.key_generation_ns);
-      bytes = bytes_of(keys_.conjugation_key(secret_, type.level, name));
-      break;
-    }
-    case scheme::Kind::relinearization_key: {
-      Timed timed(spent_.key_generation_ns);
-      bytes = bytes_of(keys_.relinearization_key(secret_, type.level, name));
-      break;
-    }
+  if (type.kind == scheme::Kind::plaintext) {
+    Timed timed(spent_.encryption_ns);
+    bytes = encode(value);
+  } else if (type.kind == scheme::Kind::ciphertext) {
+    FHERES_CHECK(value.message.has_value());
+    Owner& its = owner();
+    Timed timed(spent_.encryption_ns);
+    const std::vector<double> slots = workload::slots_of(*value.message, host_.parameters().slots());
+    const ckks::Plaintext plaintext = encoder_.encode(std::span<const double>(slots), type.level, type.scale);
+    bytes = bytes_of(its.encryptor.encrypt(plaintext.view(), value.client_name));
+  } else {
+    Owner& its = owner();
+    Timed timed(spent_.key_generation_ns);
+    bytes = bytes_of(its.keys.switching_key(its.secret, type, value.client_name));
   }
   spent_.bytes_made += bytes.size();
   return bytes;
 }
 
 std::vector<double> Client::decrypt(const scheme::ValueType& type, std::span<const std::byte> bytes) {
+  Owner& its = owner();
   Timed timed(spent_.decryption_ns);
   ckks::Ciphertext ciphertext(host_.parameters(), type);
   FHERES_CHECK(ciphertext.bytes().size() == bytes.size());
   std::copy(bytes.begin(), bytes.end(), ciphertext.bytes().begin());
-  return encoder_.decode_real(decryptor_.decrypt(ciphertext.view()).view());
+  return encoder_.decode_real(its.decryptor.decrypt(ciphertext.view()).view());
 }
 
 }  // namespace fheres::runtime

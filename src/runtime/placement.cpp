@@ -1,6 +1,7 @@
 #include "placement.hpp"
 
 #include <fheres/base/check.hpp>
+#include <fheres/ckks/expansion.hpp>
 
 namespace fheres::runtime {
 namespace {
@@ -11,6 +12,14 @@ constexpr std::byte kOpaquePattern{0xA5};
 memory::Extent extent_of(std::span<const std::byte> bytes) {
   // A copy's source is only read; Extent serves both ends.
   return {memory::Location::pageable_host(), const_cast<std::byte*>(bytes.data()), bytes.size()};
+}
+
+/// What a source makes: encoded again, or read from its file.
+std::vector<std::byte> bytes_of(const workload::Value& value, Origins origins) {
+  if (!value.file) return origins.client.encode(value);
+  std::vector<std::byte> bytes(value.spec.logical_bytes);
+  origins.files.read(value, bytes);
+  return bytes;
 }
 
 void copy(residency::Manager& manager, const memory::Extent& destination, const memory::Extent& source) {
@@ -25,14 +34,18 @@ void copy(residency::Manager& manager, const memory::Extent& destination, const 
   driver.synchronize(stream);
 }
 
-residency::Source source_of(residency::Manager& manager, const workload::Value& value, const Client& client) {
-  // Only the encoder is used: a source runs during a transition, where nothing else of the manager may be called, so
-  // the copy goes through the driver with a stream that was made before.
+residency::Source source_of(residency::Manager& manager, const workload::Value& value, Origins origins) {
+  // A source runs during a transition, where nothing else of the manager may be called, so the copy goes through the
+  // driver with a stream that was made before. Of the client only the encoder is used.
   const memory::Location at = *value.source;
   const memory::Stream stream = at.is_cuda() ? manager.transfer_stream(at) : memory::Stream{};
-  return [&value, &client, stream](residency::LoadContext& context) -> residency::Loaded {
-    const std::vector<std::byte> bytes = client.encode(value);
-    memory::Block block = context.allocate(bytes.size());
+  return [&value, origins, stream](residency::LoadContext& context) -> residency::Loaded {
+    memory::Block block = context.allocate(value.spec.logical_bytes);
+    if (value.file && !stream) {
+      origins.files.read(value, {block.data(), value.spec.logical_bytes});
+      return block;
+    }
+    const std::vector<std::byte> bytes = bytes_of(value, origins);
     if (stream) {
       context.driver().copy(stream, block.extent(), extent_of(bytes));
       context.driver().synchronize(stream);
@@ -64,14 +77,32 @@ std::vector<std::byte> read(residency::Manager& manager, residency::HandleId val
   return bytes;
 }
 
-residency::HandleId place(residency::Manager& manager, const workload::Value& value, Client& client) {
+residency::HandleId place(residency::Manager& manager, const workload::Value& value, Origins origins) {
   if (value.source)
-    return manager.register_source(value.spec, source_of(manager, value, client), *value.source);
-  const std::vector<std::byte> bytes =
-      value.type ? client.make(value) : std::vector<std::byte>(value.spec.logical_bytes, kOpaquePattern);
+    return manager.register_source(value.spec, source_of(manager, value, origins), *value.source);
+  std::vector<std::byte> bytes;
+  if (!value.type) {
+    bytes.assign(value.spec.logical_bytes, kOpaquePattern);
+  } else {
+    bytes = value.file ? bytes_of(value, origins) : origins.client.make(value);
+  }
   residency::Allocation allocation = manager.allocate(value.at.front(), value.spec.logical_bytes);
   write(manager, allocation.extent(), bytes);
   return manager.adopt(std::move(allocation), value.at.front(), value.spec);
+}
+
+residency::HandleId place_backed(residency::Manager& manager, const workload::Value& value,
+                                 const workload::Value& half, residency::HandleId backing,
+                                 std::function<const ckks::Context&(memory::Location)> contexts) {
+  return manager.register_backed(
+      value.spec, backing,
+      [&value, &half, contexts = std::move(contexts)](
+          const residency::BlockView& from, const residency::ExpandTarget& to, const memory::Stream& stream) {
+        const ckks::Context& context = contexts(to.at);
+        const scheme::Parameters& parameters = context.parameters();
+        ckks::expand(context, ckks::KeyView(parameters, *half.type, {from.data, from.spec->logical_bytes}),
+                     ckks::KeyRef(parameters, *value.type, {to.data, to.spec->logical_bytes}), stream);
+      });
 }
 
 }  // namespace fheres::runtime

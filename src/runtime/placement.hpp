@@ -1,11 +1,13 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
 
 #include <fheres/residency/manager.hpp>
 #include <fheres/runtime/client.hpp>
+#include <fheres/runtime/value_source.hpp>
 #include <fheres/workload/model.hpp>
 
 namespace fheres::runtime {
@@ -15,8 +17,20 @@ void write(residency::Manager& manager, const memory::Extent& destination, std::
 /// The bytes of a managed value, copied from wherever it is; complete on return.
 std::vector<std::byte> read(residency::Manager& manager, residency::HandleId value);
 
-/// Makes a declared value through the client and puts it at the first of its places, as a managed value; or registers
-/// its source. Replicas at its other places are the caller's transitions. Opaque values get a fixed pattern.
-residency::HandleId place(residency::Manager& manager, const workload::Value& value, Client& client);
+/// Where declared values come from. Both outlive the manager: its sources use them.
+struct Origins {
+  Client& client;
+  ValueFiles& files;
+};
+
+/// Makes a declared value through the client, or reads it from its file, and puts it at the first of its places, as a
+/// managed value; or registers its source. Replicas at its other places are the caller's transitions. Opaque values get
+/// a fixed pattern.
+residency::HandleId place(residency::Manager& manager, const workload::Value& value, Origins origins);
+/// Registers a full key that is expanded from its seeded half wherever it is wanted (R66). `contexts` gives the context
+/// that computes at a location; both it and the value outlive the manager.
+residency::HandleId place_backed(residency::Manager& manager, const workload::Value& value,
+                                 const workload::Value& half, residency::HandleId backing,
+                                 std::function<const ckks::Context&(memory::Location)> contexts);
 
 }  // namespace fheres::runtime

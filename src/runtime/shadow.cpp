@@ -12,6 +12,7 @@ using scheme::Operation;
 
 template <class Function>
 Slots zip(const Slots& a, const Slots& b, const Function& function) {
+  if (a.empty() || b.empty()) return {};  // not known
   FHERES_CHECK(a.size() == b.size());
   Slots out(a.size());
   for (std::size_t i = 0; i < a.size(); ++i) out[i] = function(a[i], b[i]);

@@ -85,6 +85,7 @@ class Application {
       if (type.kind != expected) {
         refuse(fmt::format("operand {} is a {}, expected a {}", i + 1, name(type.kind), name(expected)));
       }
+      if (is_seeded(type)) refuse(fmt::format("operand {} is seeded, expected a full one", i + 1));
       if (type.domain != Domain::ntt) {
         refuse(fmt::format("operand {} is in the coefficient domain, expected the ntt domain", i + 1));
       }

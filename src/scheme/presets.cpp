@@ -1,17 +1,19 @@
 #include <fmt/format.h>
 
+#include <fheres/scheme/advice.hpp>
 #include <fheres/scheme/presets.hpp>
 
 namespace fheres::scheme {
 namespace {
 
-ParametersLiteral chain(int log_n, int scale_bits, int levels, int special_primes) {
+/// The base prime and the special ones have `wide_bits`.
+ParametersLiteral chain(int log_n, int scale_bits, int levels, int special_primes, int wide_bits) {
   ParametersLiteral literal;
   literal.log_n = log_n;
   literal.scale_bits = scale_bits;
-  literal.q.push_back({60, {}});
+  literal.q.push_back({wide_bits, {}});
   literal.q.insert(literal.q.end(), static_cast<std::size_t>(levels), PrimeSpec{scale_bits, {}});
-  literal.p.assign(static_cast<std::size_t>(special_primes), PrimeSpec{60, {}});
+  literal.p.assign(static_cast<std::size_t>(special_primes), PrimeSpec{wide_bits, {}});
   return literal;
 }
 
@@ -26,11 +28,21 @@ constexpr Row kSecure[] = {
     {16, 30, 45, 4}, {16, 40, 34, 4}, {16, 50, 27, 4}, {17, 30, 95, 6}, {17, 40, 72, 6}, {17, 50, 58, 6},
 };
 
-Preset make(const Row& row, bool test) {
+// The same depths almost wholly out of primes for a device's double-precision pipe. A scale of 2^50 has none.
+constexpr Row kFast[] = {
+    {14, 30, 9, 2},  {14, 40, 7, 2},  {15, 30, 21, 3}, {15, 40, 16, 3},
+    {16, 30, 45, 5}, {16, 40, 34, 5}, {17, 30, 95, 8}, {17, 40, 72, 8},
+};
+enum class Family { test, secure, fast };
+
+Preset make(const Row& row, Family family) {
+  const bool test = family == Family::test;
+  const bool fast = family == Family::fast;
   Preset preset;
-  preset.literal = chain(row.log_n, row.scale_bits, row.levels, row.special_primes);
-  preset.name = fmt::format("{}slots{}-scale{}-levels{}", test ? "test-" : "", 1 << (row.log_n - 1),
-                            row.scale_bits, row.levels);
+  preset.literal =
+      chain(row.log_n, row.scale_bits, row.levels, row.special_primes, fast ? kFastPrimeBits : 60);
+  preset.name = fmt::format("{}slots{}-scale{}-levels{}{}", test ? "test-" : "", 1 << (row.log_n - 1),
+                            row.scale_bits, row.levels, fast ? "-fast" : "");
   preset.literal.name = preset.name;
   if (test) preset.literal.security = SecurityTable::none;
   return preset;
@@ -38,8 +50,9 @@ Preset make(const Row& row, bool test) {
 
 std::vector<Preset> make_all() {
   std::vector<Preset> all;
-  for (const Row& row : kTest) all.push_back(make(row, true));
-  for (const Row& row : kSecure) all.push_back(make(row, false));
+  for (const Row& row : kTest) all.push_back(make(row, Family::test));
+  for (const Row& row : kSecure) all.push_back(make(row, Family::secure));
+  for (const Row& row : kFast) all.push_back(make(row, Family::fast));
   return all;
 }
 

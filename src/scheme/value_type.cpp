@@ -15,6 +15,8 @@ constexpr std::array<std::string_view, 2> kDomains{"coefficient", "ntt"};
 constexpr std::array<std::string_view, 2> kBases{"q", "qp"};
 constexpr std::array<std::string_view, 3> kPlaintextForms{"prepared", "prepared-qp", "compact"};
 constexpr std::array<std::string_view, 2> kKeyForms{"full", "seeded"};
+constexpr std::array<std::string_view, 2> kCiphertextForms{"full", "seeded"};
+constexpr Bytes kSeedBytes = 32;
 constexpr std::string_view kMagic = "ckks/1";
 
 template <class Enum, std::size_t n>
@@ -88,6 +90,14 @@ void check_range(const Parameters& parameters, const ValueType& type) {
   if (type.components < 1 || type.components > 3) {
     bad_metadata(fmt::format("components is {}, expected 1 to 3", type.components));
   }
+  if (type.ciphertext_form == CiphertextForm::seeded &&
+      (type.kind != Kind::ciphertext || type.components != 2)) {
+    bad_metadata(fmt::format("a {} of {} components is seeded, expected a ciphertext of 2", name(type.kind),
+                             type.components));
+  }
+  if (type.key_form == KeyForm::seeded && !is_key(type.kind)) {
+    bad_metadata(fmt::format("a {} is a seeded key", name(type.kind)));
+  }
   if (type.kind == Kind::rotation_key &&
       (type.steps < 1 || static_cast<std::uint64_t>(type.steps) >= parameters.slots())) {
     bad_metadata(fmt::format("steps is {}, expected 1 to {}", type.steps, parameters.slots() - 1));
@@ -139,27 +149,55 @@ ValueType rotation_key_type(const Parameters& parameters, std::int64_t steps, in
 ValueType conjugation_key_type(int level) { return key_type(Kind::conjugation_key, level); }
 ValueType relinearization_key_type(int level) { return key_type(Kind::relinearization_key, level); }
 
+bool is_seeded(const ValueType& type) {
+  return is_key(type.kind) ? type.key_form == KeyForm::seeded
+                           : type.ciphertext_form == CiphertextForm::seeded;
+}
+
+ValueType seeded_form(const ValueType& type) {
+  ValueType seeded = type;
+  if (is_key(type.kind)) {
+    seeded.key_form = KeyForm::seeded;
+  } else if (type.kind == Kind::ciphertext && type.components == 2) {
+    seeded.ciphertext_form = CiphertextForm::seeded;
+  } else {
+    throw ParameterError(
+        fmt::format("a {} of {} components has no seeded form", name(type.kind), type.components));
+  }
+  return seeded;
+}
+
+ValueType full_form(const ValueType& type) {
+  ValueType full = type;
+  full.key_form = KeyForm::full;
+  full.ciphertext_form = CiphertextForm::full;
+  return full;
+}
+
 Bytes bytes_of(const Parameters& parameters, const ValueType& type) {
   const Bytes limb = 8 * parameters.n();
   const auto l = static_cast<Bytes>(parameters.limbs(type.level));
   const Bytes u = l + static_cast<Bytes>(parameters.special_limbs());
-  if (type.kind == Kind::ciphertext) return static_cast<Bytes>(type.components) * l * limb;
+  if (type.kind == Kind::ciphertext) {
+    if (type.ciphertext_form == CiphertextForm::seeded) return l * limb + kSeedBytes;
+    return static_cast<Bytes>(type.components) * l * limb;
+  }
   if (type.kind == Kind::plaintext) {
     if (type.plaintext_form == PlaintextForm::compact) return limb;
     return (type.plaintext_form == PlaintextForm::prepared_qp ? u : l) * limb;
   }
   const Bytes half = static_cast<Bytes>(parameters.digits(type.level)) * u * limb;
-  return type.key_form == KeyForm::full ? 2 * half : half + 32;
+  return type.key_form == KeyForm::full ? 2 * half : half + kSeedBytes;
 }
 
 std::string encode_metadata(const Parameters& parameters, const ValueType& type) {
   return fmt::format(
       "{} parameters={} kind={} level={} scale={:016x}{:016x} exponent={} domain={} basis={} components={} "
-      "plaintext={} key={} steps={}",
+      "plaintext={} key={} ciphertext={} steps={}",
       kMagic, parameters.id(), word(kKinds, type.kind), type.level, type.scale.mantissa_high(),
       type.scale.mantissa_low(), type.scale.exponent(), word(kDomains, type.domain), word(kBases, type.basis),
       type.components, word(kPlaintextForms, type.plaintext_form), word(kKeyForms, type.key_form),
-      type.steps);
+      word(kCiphertextForms, type.ciphertext_form), type.steps);
 }
 
 ValueType decode_metadata(const Parameters& parameters, const std::string& metadata) {
@@ -187,6 +225,7 @@ ValueType decode_metadata(const Parameters& parameters, const std::string& metad
   type.components = fields.number<int>("components");
   type.plaintext_form = fields.choice<PlaintextForm>("plaintext", kPlaintextForms);
   type.key_form = fields.choice<KeyForm>("key", kKeyForms);
+  type.ciphertext_form = fields.choice<CiphertextForm>("ciphertext", kCiphertextForms);
   type.steps = fields.number<int>("steps");
   fields.finish();
   check_range(parameters, type);

@@ -221,6 +221,14 @@ class WorkloadChecker {
     if (operand.from == Operand::From::value && operand.index < check_.drafts.size()) {
       actual = check_.drafts[operand.index].kind;
     }
+    if (operand.from == Operand::From::value && operand.index < check_.drafts.size() &&
+        check_.drafts[operand.index].backs) {
+      const ValueIndex full = *check_.drafts[operand.index].backs;
+      problems_.add("FHR0303", name.place,
+                    fmt::format("`{}` is the seeded half of a key, expected `{}` itself", name.text,
+                                check_.drafts[full].name.text));
+      return false;
+    }
     if (actual == expected) return true;
     problems_.add("FHR0303", name.place,
                   fmt::format("`{}` is a {}, expected a {}", name.text, noun(actual), noun(expected)));

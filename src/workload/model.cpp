@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <numeric>
 
 #include <fheres/workload/model.hpp>
 
@@ -33,6 +34,13 @@ std::optional<ValueIndex> World::find(std::string_view name) const {
     if (values[i].name.text == name) return i;
   }
   return std::nullopt;
+}
+
+std::vector<ValueIndex> World::placement_order() const {
+  std::vector<ValueIndex> order(values.size());
+  std::iota(order.begin(), order.end(), ValueIndex{0});
+  std::stable_partition(order.begin(), order.end(), [&](ValueIndex i) { return !values[i].backing; });
+  return order;
 }
 
 }  // namespace fheres::workload

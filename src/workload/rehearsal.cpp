@@ -45,7 +45,7 @@ class Rehearser {
 
   /// False when a value cannot be where it is said to start.
   bool place_values() {
-    for (ValueIndex index = 0; index < world_.values.size(); ++index) {
+    for (const ValueIndex index : world_.placement_order()) {
       const Value& value = world_.values[index];
       if (value.produced_by) {
         handles_[index] = result_.state.announce(value.spec);
@@ -121,7 +121,14 @@ class Rehearser {
   bool place_value(ValueIndex index, const Value& value) {
     std::vector<Location> rest = value.at;
     std::optional<Refusal> refusal;
-    if (value.source) {
+    if (value.backing) {
+      auto backed = result_.state.register_backed(value.spec, handles_[*value.backing]);
+      if (const Refusal* why = std::get_if<Refusal>(&backed)) {
+        refusal = *why;
+      } else {
+        handles_[index] = std::get<residency::HandleId>(backed);
+      }
+    } else if (value.source) {
       handles_[index] = result_.state.register_source(value.spec, *value.source);
     } else {
       auto adopted = result_.state.adopt(value.spec, rest.front(), value.spec.logical_bytes);

@@ -2,6 +2,11 @@
 
 namespace fheres::workload {
 
+bool needs_secret(const Value& value) {
+  if (value.produced_by || value.file || value.backing || !value.type) return false;
+  return value.type->kind == scheme::Kind::ciphertext || scheme::is_key(value.type->kind);
+}
+
 std::string type_tag(scheme::Kind kind) { return "ckks." + scheme::name(kind); }
 
 residency::ValueSpec make_spec(const scheme::Parameters& parameters, const std::string& name,

@@ -24,7 +24,11 @@ class WorldChecker {
     result_.world.policy = draft_.policy;
     result_.drafts = draft_.values;
     for (const ValueDraft& value : draft_.values) add(value);
+    for (ValueIndex i = 0; i < draft_.values.size(); ++i) {
+      if (draft_.values[i].seeded) add_seeded_half(i);
+    }
     check_stable_keys();
+    check_secrets();
     return std::move(result_);
   }
 
@@ -56,6 +60,8 @@ class WorldChecker {
     value.name = draft.name;
     value.message = draft.message;
     value.source = draft.source;
+    value.file = draft.file;
+    value.client_name = draft.name.text;
     value.priority = draft.priority;
     if (draft.stable_key) value.stable_key = draft.stable_key->text;
     value.at = draft.at;
@@ -78,6 +84,49 @@ class WorldChecker {
     }
     result_.names.define(draft.name, {draft.name.place, result_.world.values.size(), {}, {}}, problems_);
     result_.world.values.push_back(std::move(value));
+  }
+
+  /// A seeded key is two values: its half with the seed, which starts where the document says, and the full key, which
+  /// is expanded from it where it is used (R66).
+  void add_seeded_half(ValueIndex index) {
+    ValueDraft draft = result_.drafts[index];
+    draft.name.text += ".seeded";
+    draft.backs = index;
+    draft.stable_key.reset();
+    Value half = result_.world.values[index];
+    half.name = draft.name;
+    half.spec.name = draft.name.text;
+    half.spec.recoverability = residency::Recoverability::must_preserve;
+    half.stable_key.reset();
+    half.source.reset();
+    if (half.at.empty()) half.at = {draft.source.value_or(Location::pageable_host())};
+    const ValueIndex own = result_.world.values.size();
+    Value& full = result_.world.values[index];
+    full.backing = own;
+    full.spec.recoverability = residency::Recoverability::reconstructible;
+    full.at.clear();
+    full.source.reset();
+    full.file.reset();
+    result_.names.define(draft.name, {draft.name.place, own, {}, {}}, problems_);
+    result_.drafts.push_back(std::move(draft));
+    result_.world.values.push_back(std::move(half));
+  }
+
+  /// Keys and ciphertexts belong together only where one secret made them.
+  void check_secrets() {
+    const ValueDraft* from_file = nullptr;
+    const ValueDraft* made_here = nullptr;
+    for (const ValueDraft& draft : draft_.values) {
+      if (draft.kind == ValueKind::bytes || draft.kind == ValueKind::plaintext) continue;
+      (draft.file ? from_file : made_here) = &draft;
+    }
+    if (from_file == nullptr || made_here == nullptr) return;
+    problems_.add(
+        "FHR0314", made_here->name.place,
+        fmt::format("`{}` has no file and `{}` has one: a secret of this run would make one of them "
+                    "and another secret the other",
+                    made_here->name.text, from_file->name.text),
+        "name a file for every key and ciphertext, or for none");
   }
 
   int clamp(int level) const { return std::clamp(level, 0, result_.world.parameters->max_level()); }
@@ -207,7 +256,10 @@ void settle_types(WorldCheck& check) {
     const ValueDraft& draft = check.drafts[i];
     if (!has_type(parameters, draft) || check.world.values[i].type) continue;
     const int level = std::clamp(draft.level.value_or(0), 0, parameters.max_level());
-    set_type(parameters, type_at(parameters, draft, level), check.world.values[i]);
+    scheme::ValueType type = type_at(parameters, draft, level);
+    // The full key stands before its seeded half, so its level is settled.
+    if (draft.backs) type = scheme::seeded_form(*check.world.values[*draft.backs].type);
+    set_type(parameters, type, check.world.values[i]);
   }
 }
 

@@ -36,31 +36,6 @@ TEST_CASE("document seeds are a function of every part of the label; the system'
   CHECK(system.seed(labels[0]).bytes != system.seed(labels[0]).bytes);
 }
 
-TEST_CASE("uniform residues are the 128-bit words of ChaCha20 modulo the prime") {
-  // Key stream of ChaCha20 with a zero key, nonce and counter (draft-strombergson-chacha-test-vectors, TC1).
-  const ckks::Seed zero;
-  const scheme::Modulus q = small_parameters().q()[0];
-  std::vector<std::uint64_t> out(4);
-  ckks::sample_uniform(zero, 0, 0, q, out);
-  const unsigned __int128 first =
-      (static_cast<unsigned __int128>(0x28bd8653e56a5d40U) << 64) | 0x903df1a0ade0b876U;
-  CHECK(out[0] == static_cast<std::uint64_t>(first % q.value));
-}
-
-TEST_CASE("digits and primes have streams of their own") {
-  const scheme::Modulus q = small_parameters().q()[0];
-  std::set<std::uint64_t> firsts;
-  for (std::uint32_t digit = 0; digit < 4; ++digit) {
-    for (std::uint32_t prime = 0; prime < 4; ++prime) {
-      std::vector<std::uint64_t> out(1);
-      ckks::sample_uniform(seed_of("u"), digit, prime, q, out);
-      firsts.insert(out[0]);
-      CHECK(out[0] < q.value);
-    }
-  }
-  CHECK(firsts.size() == 16);
-}
-
 TEST_CASE("secrets are ternary and even, errors have the deviation of the binomial") {
   std::vector<std::int64_t> small(1 << 16);
   ckks::sample_ternary(seed_of("s"), small);
@@ -78,6 +53,26 @@ TEST_CASE("secrets are ternary and even, errors have the deviation of the binomi
   }
   CHECK(std::abs(sum / 65536) < 0.07);
   CHECK(std::abs(squares / 65536 - 10.5) < 0.3);
+}
+
+TEST_CASE("flooding noise is even over its whole range, and no more") {
+  std::vector<std::int64_t> draws(1 << 16);
+  for (const int bits : {0, 1, 20, 62}) {
+    CAPTURE(bits);
+    ckks::sample_even(seed_of("f"), bits, draws);
+    const double half = std::exp2(bits);
+    double sum = 0, squares = 0;
+    for (std::int64_t value : draws) {
+      CHECK((static_cast<double>(value) >= -half && static_cast<double>(value) < half));
+      const double x = (static_cast<double>(value) + 0.5) / half;
+      sum += x;
+      squares += x * x;
+    }
+    CHECK(std::abs(sum / 65536) < 0.015);
+    // Of an even distribution over (-1, 1), and of its two or four points.
+    const double expected = bits == 0 ? 0.25 : bits == 1 ? 0.3125 : 1.0 / 3;
+    CHECK(std::abs(squares / 65536 - expected) < 0.01);
+  }
 }
 
 TEST_CASE("secret memory starts at zero and moves") {

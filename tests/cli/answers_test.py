@@ -63,13 +63,38 @@ class AnswersTest(ToolTest):
         self.assertIn("cuda_status", self.json("devices"))
         self.assertIn("emulated", self.fheres("devices").stdout)
 
+    def test_params_advise_names_the_given_choice_and_only_secure_ones_of_its_depth(self) -> None:
+        preset = "slots16384-scale40-levels16"
+        advice = self.json("params", preset, "--advise")
+        self.assertEqual(advice["for"], preset)
+        (given,) = [choice for choice in advice["choices"] if choice["given"]]
+        self.assertEqual((given["q"], given["p"], given["digits"]), ("60, 40x16", "60x2", 9))
+        sizes = [choice["rotation_key"] for choice in advice["choices"]]
+        self.assertEqual(sizes, sorted(sizes))
+        for choice in advice["choices"]:
+            self.assertLessEqual(choice["log_qp"], 868)
+            self.assertEqual(choice["seeded_rotation_key"], choice["rotation_key"] // 2 + 32)
+        self.assertTrue(any(choice["fast_transforms"] == choice["transforms"] for choice in advice["choices"]))
+        self.assertIn("double-precision", self.fheres("params", preset, "--advise").stdout)
+        self.fheres("params", "--advise", expect=2)
+
+    def test_devices_check_passes_on_the_emulated_device(self) -> None:
+        answer = self.json("devices", "--check")
+        checks = [(item["check"], item["passed"], item["detail"]) for item in answer["checks"]
+                  if item["device"] == "emulated"]
+        self.assertEqual(checks, [(name, True, "") for name in ("expansion", "transform", "key switch")])
+        self.assertNotIn("FAIL", self.fheres("devices", "--check").stdout)
+
     def test_usage_errors_exit_2_and_help_exits_0(self) -> None:
         self.fheres(expect=2)
         self.fheres("frobnicate", expect=2)
         self.fheres("explain", expect=2)
         self.assertIn("0.1.0", self.fheres("--version").stdout)
-        for command in ("validate", "explain", "decide", "run", "params", "devices"):
+        for command in ("validate", "explain", "decide", "run", "params", "devices", "keys"):
             self.assertIn("example: fheres " + command, self.fheres(command, "--help").stdout)
+        for command in ("keygen", "encrypt", "decrypt"):
+            self.assertIn("example: fheres client " + command, self.fheres("client", command, "--help").stdout)
+        self.fheres("client", expect=2)
 
     def test_quiet_says_nothing_but_the_exit_code(self) -> None:
         self.assertEqual(self.fheres("explain", SAMPLE, "--quiet").stdout, "")

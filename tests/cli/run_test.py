@@ -44,6 +44,20 @@ class RunTest(ToolTest):
         self.assertEqual(hashes[0], hashes[1])
         self.assertNotEqual(hashes[0], hashes[2])
 
+    def test_a_seeded_key_moves_half_the_bytes_and_gives_the_same_residues(self) -> None:
+        full = self.run_sample(SAMPLE)
+        text = (ROOT / SAMPLE).read_text()
+        document = self.folder / "seeded.yaml"
+        document.write_text(text.replace("steps: 1}", "steps: 1, form: seeded}").replace("37 MiB", "46 MiB"))
+        seeded = self.run_sample(document)
+        self.assertEqual(*(report["checks"][0]["residues_sha256"] for report in (full, seeded)))
+        self.assertTrue(seeded["checks"][0]["passed"])
+        self.assertEqual(full["totals"]["moved_bytes"] - seeded["totals"]["moved_bytes"], 9 * MIB - 32)
+        self.assertEqual(full["client"]["bytes_made"] - seeded["client"]["bytes_made"], 9 * MIB - 32)
+        (stage,) = seeded["stages"]
+        (peak,) = [item for item in stage["peaks"] if item["at"] == "cuda:0"]
+        self.assertEqual(peak["predicted_charged"], peak["measured_charged"])
+
     def test_one_granule_less_than_the_exact_budget_is_infeasible_and_says_by_how_much(self) -> None:
         exact = 37 * MIB
         self.fheres("run", SAMPLE, "--device", "emulated", "--budget", f"cuda:0={exact}")

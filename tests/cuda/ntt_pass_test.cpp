@@ -8,6 +8,8 @@
 
 #include <doctest/doctest.h>
 
+#include <fheres/scheme/advice.hpp>
+
 #include "ring/ring_support.hpp"
 #include "support/random.hpp"
 
@@ -201,4 +203,8 @@ TEST_CASE("a tile's words are distinct and inside its memory, and a round's poin
       check(Pass<decltype(constant)::value, false>());
     });
   }
+}
+
+TEST_CASE("advice and fast presets know which primes go through double precision") {
+  CHECK(kDoubleLimit == u64{1} << scheme::kFastPrimeBits);
 }

@@ -249,6 +249,46 @@ TEST_CASE("a world of another document has its values and keys, before its first
   CHECK(loaded.sources.size() == 2);
 }
 
+TEST_CASE("a source may be a file, a key's form seeded, and a file needs no message") {
+  const std::string head =
+      std::string(kHead) + "parameters: {preset: test-slots512-scale40-levels4}\nvalues:\n";
+  const std::string tail =
+      "stages:\n  - {name: s, at: cuda:0, body: [{y: {rotate: x, key: r}}], outputs: [y]}\n";
+  const auto workload =
+      good(head +
+           "  x: {ciphertext: {}, source: {file: in/x.safetensors}}\n"
+           "  r: {rotation_key: {steps: 1, form: seeded}, at: pinned-host, source: {file: r}}\n"
+           "  p: {plaintext: {}, source: {file: p, at: pinned-host}}\n" +
+           tail);
+  const auto value = [&](const char* name) { return workload.world.values[*workload.world.find(name)]; };
+  CHECK(*value("x").file == "./in/x.safetensors");
+  CHECK(*value("x").source == workload::Location::pageable_host());
+  CHECK_FALSE(value("x").message);
+  CHECK(*value("p").source == workload::Location::pinned_host());
+  CHECK_FALSE(value("r").file);
+  CHECK(*value("r.seeded").file == "./r");
+  CHECK_FALSE(value("r.seeded").source);
+
+  const auto problems = [&](const std::string& x) {
+    return found(head + x + "  r: {rotation_key: {steps: 1}, source: {file: r}}\n" + tail);
+  };
+  using Found = std::vector<std::string>;
+  CHECK(problems("  x: {ciphertext: {}, source: {file: x}}\n") == Found{});
+  CHECK(problems("  x: {ciphertext: {}, at: pinned-host}\n") == Found{"FHR0314@6:3", "FHR0105@6:19"});
+  CHECK(problems("  x: {ciphertext: {}, source: {file: ../x}}\n") == Found{"FHR0112@6:38"});
+  CHECK(problems("  x: {ciphertext: {}, source: {file: x, encode: true}}\n") == Found{"FHR0103@6:41"});
+  CHECK(problems("  x: {ciphertext: {form: seeded}, source: {file: x}}\n") == Found{"FHR0103@6:20"});
+  CHECK(problems("  x: {ciphertext: {message: {constant: 1}}, at: pinned-host}\n") == Found{"FHR0314@6:3"});
+  // A bare name beside a document of a bare name, and nothing of it exists.
+  const Loaded beside =
+      load_text(head +
+                    "  x: {ciphertext: {}, source: {file: nothing-here/x}}\n  r: {rotation_key: "
+                    "{steps: 1}, source: {file: nothing-here}}\n" +
+                    tail,
+                "t.yaml", "");
+  CHECK(found(beside) == Found{});
+}
+
 TEST_CASE("R64: peers are pairs of two different devices, each once, and copies between others are staged") {
   const std::string head =
       std::string(kHead) + "locations: {pinned-host: {budget: 0 MiB}, cuda:1: {budget: 2 MiB}}\n";

@@ -52,6 +52,12 @@ class ValueTwin {
     upload();
     return *this;
   }
+  /// Random words, for values that are copied or are seeds.
+  ValueTwin& filled(std::mt19937_64& random) {
+    for (std::uint64_t& word : host_words) word = random();
+    upload();
+    return *this;
+  }
   std::span<std::byte> host_bytes() { return {reinterpret_cast<std::byte*>(host_words.data()), host.size()}; }
   bool same() {
     driver_->copy(stream_, {memory::Location::pageable_host(), host.data(), host.size()},

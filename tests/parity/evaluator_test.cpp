@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <fheres/ckks/expansion.hpp>
 #include <fheres/scheme/presets.hpp>
 
 #include "parity/evaluator_rig.hpp"
@@ -101,7 +102,8 @@ TEST_CASE("parity: every evaluator operation gives the same residues on both bac
   const std::uint64_t seed = test_seed(std::random_device{}());
   INFO("FHERES_TEST_SEED=" << seed);
   std::mt19937_64 random(seed);
-  for (const char* preset : {"slots8192-scale40-levels7", "slots8192-scale50-levels5"}) {
+  for (const char* preset :
+       {"slots8192-scale40-levels7", "slots8192-scale40-levels7-fast", "slots8192-scale50-levels5"}) {
     INFO(preset);
     const auto literal = scheme::find_preset(preset);
     REQUIRE(literal);
@@ -120,5 +122,34 @@ TEST_CASE("parity: larger rings, at the first, a middle and the last level") {
     EvaluatorRig w(*literal);
     for (int level : {0, w.parameters.max_level() / 2, w.parameters.max_level()})
       check_level(w, random, level);
+  }
+}
+
+TEST_CASE(
+    "parity: seeded keys and ciphertexts expand to the same bytes, at their own level and at deeper ones") {
+  const std::uint64_t seed = test_seed(std::random_device{}());
+  INFO("FHERES_TEST_SEED=" << seed);
+  std::mt19937_64 random(seed);
+  EvaluatorRig w(*scheme::find_preset("slots8192-scale40-levels7"));
+  const scheme::Parameters& p = w.parameters;
+  for (int from = 0; from <= p.max_level(); ++from) {
+    ValueTwin key(p, scheme::seeded_form(scheme::rotation_key_type(p, 3, from)), w.driver, w.stream);
+    ValueTwin ciphertext(p, scheme::seeded_form(scheme::ciphertext_type(p, from)), w.driver, w.stream);
+    key.filled(random);
+    ciphertext.filled(random);
+    for (int level = from; level <= p.max_level(); ++level) {
+      INFO("from level " << from << " to level " << level);
+      ValueTwin full(p, scheme::rotation_key_type(p, 3, level), w.driver, w.stream);
+      ckks::expand(w.host, ckks::KeyView(p, key.type, key.host_bytes()), {p, full.type, full.host_bytes()},
+                   {});
+      ckks::expand(w.device, ckks::KeyView(p, key.type, key.device), {p, full.type, full.device}, w.stream);
+      CHECK(full.same());
+    }
+    ValueTwin full(p, scheme::ciphertext_type(p, from), w.driver, w.stream);
+    ckks::expand(w.host, ckks::CiphertextView(p, ciphertext.type, ciphertext.host_bytes()),
+                 {p, full.type, full.host_bytes()}, {});
+    ckks::expand(w.device, ckks::CiphertextView(p, ciphertext.type, ciphertext.device),
+                 {p, full.type, full.device}, w.stream);
+    CHECK(full.same());
   }
 }

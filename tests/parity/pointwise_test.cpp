@@ -104,6 +104,28 @@ TEST_CASE("parity: tensor products") {
   });
 }
 
+TEST_CASE("parity: seeds expand to the same residues, whole and in parts") {
+  for_every_shape([](Rig& rig) {
+    Twin seed(rig, ring::kSeedBytes / sizeof(std::uint64_t) + 1);
+    for (std::size_t i = 0; i < 5; ++i) seed.host()[i] = rig.random();
+    seed.upload();
+    // Also where a seed is not aligned.
+    for (const std::size_t offset : {std::size_t{0}, std::size_t{3}}) {
+      const auto* at_host = reinterpret_cast<const std::byte*>(seed.host()) + offset;
+      const auto* at_device = reinterpret_cast<const std::byte*>(seed.device()) + offset;
+      TwinPoly whole(rig, 0, rig.k() + rig.q_limbs(), 3, 1), part(rig, rig.k(), 1, 1, 2);
+      rig.cpu->expand(at_host, 0, whole.host, {});
+      rig.cuda->expand(at_device, 0, whole.device, rig.stream);
+      CHECK(whole.same());
+      rig.cpu->expand(at_host, 2, part.host, {});
+      rig.cuda->expand(at_device, 2, part.device, rig.stream);
+      CHECK(part.same());
+      CHECK(std::equal(part.host.at(0, 0), part.host.at(0, 0) + rig.n(), whole.host.at(rig.k(), 2)));
+    }
+    CHECK(seed.same());
+  });
+}
+
 TEST_CASE("parity: signed words become residues, the extremes too") {
   for_every_shape([](Rig& rig) {
     Twin words(rig, rig.n());

@@ -35,6 +35,7 @@ TEST_CASE("values have the bytes of the design's table") {
   CHECK(bytes_of(set_f(), type) == 9 * kMiB + 32);
   type.level = 7;  // one limb, one digit
   CHECK(bytes_of(set_f(), type) == 2 * 128 * kKiB + 32);
+  CHECK(bytes_of(set_f(), seeded_form(ciphertext_type(set_f(), 3))) == 5 * 128 * kKiB + 32);
 }
 
 TEST_CASE("keys cut to a level have the sizes that the design quotes") {
@@ -61,6 +62,26 @@ TEST_CASE("metadata comes back as it was written") {
   const Parameters other = Parameters::make(*find_preset("test-slots512-scale40-levels4"));
   CHECK_THROWS_WITH_AS(decode_metadata(other, text), doctest::Contains("the value was made for parameters"),
                        ParameterError);
+}
+
+TEST_CASE("keys and fresh ciphertexts have a seeded form, other values have none") {
+  const ValueType ciphertext = ciphertext_type(set_f(), 2);
+  for (const ValueType& type : {ciphertext, relinearization_key_type(1), rotation_key_type(set_f(), 3, 2)}) {
+    const ValueType seeded = seeded_form(type);
+    CHECK(is_seeded(seeded));
+    CHECK_FALSE(is_seeded(type));
+    CHECK(full_form(seeded) == type);
+    CHECK(decode_metadata(set_f(), encode_metadata(set_f(), seeded)) == seeded);
+  }
+  ValueType wide = ciphertext;
+  wide.components = 3;
+  CHECK_THROWS_AS(seeded_form(wide), ParameterError);
+  wide.ciphertext_form = CiphertextForm::seeded;
+  CHECK_THROWS_AS(decode_metadata(set_f(), encode_metadata(set_f(), wide)), ParameterError);
+  ValueType plaintext = plaintext_type(set_f(), 0, set_f().canonical_scale(0));
+  CHECK_THROWS_AS(seeded_form(plaintext), ParameterError);
+  plaintext.key_form = KeyForm::seeded;
+  CHECK_THROWS_AS(decode_metadata(set_f(), encode_metadata(set_f(), plaintext)), ParameterError);
 }
 
 TEST_CASE("damaged metadata is refused, whatever part is damaged") {

@@ -216,3 +216,60 @@ TEST_CASE("opaque bytes need no parameters, and nothing else goes without") {
   d.world.values.push_back(value("x", ValueKind::ciphertext));
   CHECK(codes(d) == std::vector<std::string>{"FHR0204"});
 }
+
+TEST_CASE(
+    "a seeded key is a full one that is expanded from its half, which starts where the key is said to") {
+  WorkloadDraft seeded = draft();
+  seeded.world.values[2].seeded = true;
+  seeded.world.values[2].at = {Location::pinned_host()};
+  seeded.stages = {stage("s", {operation("y", "rotate", {"x"}, "rot1")}, {"y"})};
+  const Workload workload = good(seeded);
+  const World& world = workload.world;
+  const Value& full = world.values[*world.find("rot1")];
+  const Value& half = world.values[*world.find("rot1.seeded")];
+  CHECK(full.backing == world.find("rot1.seeded"));
+  CHECK(full.at.empty());
+  CHECK(full.spec.recoverability == residency::Recoverability::reconstructible);
+  CHECK(half.at == std::vector<Location>{Location::pinned_host()});
+  CHECK(half.spec.recoverability == residency::Recoverability::must_preserve);
+  CHECK(half.client_name == "rot1");
+  CHECK(*half.type == scheme::seeded_form(*full.type));
+  CHECK(half.spec.logical_bytes == full.spec.logical_bytes / 2 + 32);
+  CHECK(half.spec.storage_bytes % kGranule == 0);
+  // Halves stand between what is declared and what stages make, and come to a manager before what needs them.
+  CHECK(*world.find("rot1.seeded") == 4);
+  CHECK(*world.find("y") == 5);
+  CHECK(world.placement_order() == std::vector<ValueIndex>{0, 1, 3, 4, 5, 2});
+  CHECK(needs_secret(half));
+  CHECK_FALSE(needs_secret(full));
+}
+
+TEST_CASE("the half of a seeded key is no key, and its name is taken") {
+  WorkloadDraft seeded = draft();
+  seeded.world.values[2].seeded = true;
+  seeded.stages = {stage("s", {operation("y", "rotate", {"x"}, "rot1.seeded")}, {"y"})};
+  CHECK(codes(seeded) == std::vector<std::string>{"FHR0303"});
+  seeded = draft();
+  seeded.world.values[2].seeded = true;
+  seeded.world.values[1].name.text = "rot1.seeded";
+  seeded.stages = {stage("s", {operation("y", "rotate", {"x"}, "rot1")}, {"y"})};
+  CHECK(codes(seeded) == std::vector<std::string>{"FHR0302"});
+}
+
+TEST_CASE("keys and ciphertexts come all from files or none; what a file holds can be made again") {
+  WorkloadDraft mixed = draft();
+  mixed.stages = {stage("s", {operation("y", "rotate", {"x"}, "rot1")}, {"y"})};
+  const auto from_file = [&](std::size_t index) {
+    mixed.world.values[index].file = "values";
+    mixed.world.values[index].source = Location::pageable_host();
+  };
+  from_file(0);
+  CHECK(codes(mixed) == std::vector<std::string>{"FHR0314"});
+  from_file(2);
+  from_file(3);
+  const Workload workload = good(mixed);
+  for (const Value& value : workload.world.values) CHECK_FALSE(needs_secret(value));
+  CHECK(workload.world.values[0].spec.recoverability == residency::Recoverability::reconstructible);
+  // A plaintext is no secret of anybody.
+  CHECK_FALSE(workload.world.values[1].file);
+}

@@ -17,7 +17,7 @@ using KeyRef = ValueView<Family::key, std::uint64_t>;
 using SwitchingKey = HostValue<Family::key>;
 
 /// The secret, ternary. Lives in guarded memory that is locked where the system allows and wiped when it is
-/// freed; never copied, printed or stored. Move-only.
+/// freed; never copied or printed, and stored only by save_secret (ckks/key_file). Move-only.
 class SecretKey {
  public:
   SecretKey(SecretKey&&) noexcept;
@@ -27,6 +27,8 @@ class SecretKey {
  private:
   friend class KeyGenerator;
   friend class Decryptor;
+  friend class SecretEncryptor;
+  friend struct KeyFiles;
   struct State;
   explicit SecretKey(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
@@ -39,6 +41,7 @@ class PublicKey {
 
  private:
   friend class KeyGenerator;
+  friend struct KeyFiles;
   std::vector<std::uint64_t> words_;
 };
 

@@ -15,6 +15,8 @@ struct Seed {
   Seed(const Seed&) = default;
   Seed& operator=(const Seed&) = default;
   ~Seed();
+
+  const std::byte* data() const { return std::as_bytes(std::span(bytes)).data(); }
 };
 
 /// Names one draw. Two draws with one label from one document seed are the same draw, so whatever may differ

@@ -3,18 +3,12 @@
 #include <filesystem>
 #include <string>
 
-#include <fheres/base/error.hpp>
+#include <fheres/base/file.hpp>
 
 namespace fheres::report {
 
-/// Code `report/file`.
-class FileError : public Error {
- public:
-  explicit FileError(const std::string& message) : Error("report/file", message) {}
-};
-
-/// Writes a file whole or not at all: into a temporary file beside it, then renamed over it. FileError names the path
-/// and the system's reason, and leaves what was there.
+/// Writes a file whole or not at all (OutputFile). FileError names the path and the system's reason, and leaves what
+/// was there.
 void write_file(const std::filesystem::path& path, const std::string& text);
 
 }  // namespace fheres::report

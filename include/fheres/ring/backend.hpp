@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -11,6 +12,8 @@
 #include <fheres/ring/poly.hpp>
 
 namespace fheres::ring {
+
+inline constexpr Bytes kSeedBytes = 32;
 
 /// Whole-polynomial arithmetic on one device. One of the project's three virtual interfaces; `cpu` and `cuda`
 /// give bit-identical results.
@@ -75,6 +78,13 @@ class Backend {
   /// Signed words, one a coefficient, to residues in every limb of the one polynomial `out` (coefficient
   /// domain). `coefficients` is N words on the device, aligned as a view.
   virtual void lift(const std::int64_t* coefficients, View out, const memory::Stream& stream) const = 0;
+  /// Uniform residues from a public seed of kSeedBytes bytes on the device (no alignment). Residue t of polynomial p
+  /// in prime i (an index into the basis) is word t of a ChaCha20 stream, modulo the prime:
+  /// - the stream is RFC 8439's, with the seed as key, a block counter from 0, and the 96-bit nonce 0, first + p, i:
+  ///   three little-endian 32-bit words;
+  /// - word t is bytes 16 t .. 16 t + 15 as a little-endian 128-bit integer; its bias modulo a prime is below 2^-67.
+  /// So every limb and every polynomial expands alone. `first` is 0 or more.
+  virtual void expand(const std::byte* seed, int first, View out, const memory::Stream& stream) const = 0;
 
   // Key switching, in the order of use. l = active Q limbs, d = basis.digits(l), j(i) = i / a, m as in
   // ConversionTables.

@@ -52,7 +52,9 @@ struct CheckRun {
   double largest_error = 0;
   double tolerance = 0;
   bool passed = false;
+  std::string skipped;          // why it was not compared; empty where it was
   std::string residues_sha256;  // of the ciphertext's bytes, little-endian words in storage order
+  bool wrong() const { return skipped.empty() && !passed; }
 };
 
 /// The client's half: outside of every budget.
@@ -107,7 +109,8 @@ struct RunReport {
   std::string driver;      // `cuda`, `emulated`
   std::string parameters;  // the preset's name, or the parameters' id
   std::string parameters_id;
-  bool insecure = false;  // security: none
+  bool insecure = false;        // security: none
+  bool without_secret = false;  // every key and input came from a file: nothing was decrypted
   std::optional<std::uint64_t> seed;
   Bytes context_bytes = 0;  // tables on the device, outside of the location's budget
   ClientRun client;

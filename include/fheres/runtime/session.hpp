@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 
 #include <fheres/control/search.hpp>
@@ -20,12 +21,16 @@ struct SessionOptions {
   bool time_operations = true;
   /// Set from outside to stop at the next operation boundary.
   const std::atomic<bool>* interrupted = nullptr;
+  /// Given each kept output as its stage ends, before it is checked: its bytes, as in scheme::bytes_of. What it throws
+  /// fails the run.
+  std::function<void(const workload::Value&, std::span<const std::byte>)> output;
   /// Told when something begins: `keys`, a stage's name, `checks`.
   std::function<void(const std::string&)> progress;
 };
 
 /// Executes a workload for real: a client makes keys and inputs outside of every budget, a server works strictly inside
 /// of them, each kept output is decrypted by the client and compared with its clear-text shadow right after its stage.
+/// Where every key and ciphertext comes from a file there is no secret, and nothing is compared: the report says so.
 ///
 /// Never throws for what happens while running: failures, wrong results and interruption are in the report, which is
 /// always complete up to where it got. Budgets that the machine cannot hold, and the like, are failures of phase

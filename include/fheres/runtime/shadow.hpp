@@ -7,7 +7,8 @@
 namespace fheres::runtime {
 
 /// The clear text of every value that a workload holds or produces, by executing the same operations on plain numbers.
-/// Real slots; rotations go from slot i to slot i + steps. Opaque values and keys have none.
+/// Real slots; rotations go from slot i to slot i + steps. Opaque values and keys have none,
+/// nor have values that a file holds and no message tells of, nor what is computed from them.
 class Shadow {
  public:
   explicit Shadow(const workload::Workload& workload);

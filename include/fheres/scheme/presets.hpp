@@ -16,7 +16,8 @@ struct Preset {
   ParametersLiteral literal;
 };
 
-/// All presets, ordered by log_n, then scale. `slots8192-scale40-levels7` and so on (design, page 05).
+/// All presets, test ones first, then by log_n and scale: `slots8192-scale40-levels7` and so on (design, page 05); then
+/// those whose names end in `-fast`, of the same depths, whose primes have at most kFastPrimeBits (scheme/advice).
 std::span<const Preset> presets();
 std::optional<ParametersLiteral> find_preset(std::string_view name);
 

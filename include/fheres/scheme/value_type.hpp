@@ -15,6 +15,7 @@ enum class Domain { coefficient, ntt };
 enum class Basis { q, qp };
 enum class PlaintextForm { prepared, prepared_qp, compact };
 enum class KeyForm { full, seeded };
+enum class CiphertextForm { full, seeded };
 
 /// `ciphertext`, `rotation-key`, ...
 std::string name(Kind kind);
@@ -31,6 +32,7 @@ struct ValueType {
   int components = 2;  // ciphertext: 2, or 3 before relinearization
   PlaintextForm plaintext_form = PlaintextForm::prepared;
   KeyForm key_form = KeyForm::full;
+  CiphertextForm ciphertext_form = CiphertextForm::full;  // seeded: fresh, two components
   int steps = 0;  // rotation key: slot i goes to slot i + steps; in [1, slots)
   friend bool operator==(const ValueType&, const ValueType&) = default;
 };
@@ -47,9 +49,16 @@ ValueType rotation_key_type(const Parameters& parameters, std::int64_t steps, in
 ValueType conjugation_key_type(int level = 0);
 ValueType relinearization_key_type(int level = 0);
 
+/// A seeded value has half of the residues and the public seed that the other half expands from (ckks/expansion).
+bool is_seeded(const ValueType& type);
+/// The same value in the other form: of a key, or of a fresh ciphertext; ParameterError for other values.
+ValueType seeded_form(const ValueType& type);
+ValueType full_form(const ValueType& type);
+
 /// Bytes of one value, one contiguous block, limb-major:
 /// ciphertext [limb][component][N]; plaintext [limb][N], of prepared_qp [P limbs, then Q limbs ascending][N], of compact [N];
-/// key [P limbs, then Q limbs ascending][component][digit][N].
+/// key [P limbs, then Q limbs ascending][component][digit][N]. Seeded: one component, the
+/// first, then 32 bytes of seed: ciphertext [limb][N], key [P limbs, then Q limbs ascending][digit][N].
 Bytes bytes_of(const Parameters& parameters, const ValueType& type);
 
 /// The opaque metadata that residency stores with a value, and back. decode throws ParameterError when the

@@ -22,20 +22,24 @@ struct ValueDraft {
   Name name;
   ValueKind kind = ValueKind::bytes;
   Place kind_place;
-  std::optional<Message> message;  // ciphertext, plaintext
+  std::optional<Message> message;  // ciphertext, plaintext; may be absent where there is a file
   Place message_place;
   bool for_addition = false;  // plaintext: encoded at the scale of what it is added to
   std::optional<int> level;   // absent: fresh ciphertexts 0, others the freshest level where they are used
   Place level_place;
   std::int64_t steps = 0;  // rotation key: slot i goes to slot i + steps
   Place steps_place;
+  bool seeded = false;  // key: kept in seeded form, and expanded where it is used
+  Place form_place;
   Bytes bytes = 0;  // opaque
   std::vector<Location> at;
   std::vector<Place> at_places;
   bool at_is_bad = false;  // part of it could not be read, which has been reported
   bool exclusive = false;
-  std::optional<Location> source;  // encoded again there (plaintext)
+  std::optional<Location> source;   // made again there: encoded (plaintext), or read from its file
+  std::optional<std::string> file;  // where its bytes come from
   Place source_place;
+  std::optional<ValueIndex> backs;  // the seeded half of that value's key: made by check, never by a document
   std::int64_t priority = 0;
   std::optional<Name> stable_key;
 };

@@ -37,7 +37,8 @@ struct World {
   std::optional<scheme::Parameters> parameters;  // absent only when every value is opaque bytes
   std::vector<LocationEntry> locations;          // in location order
   PolicyEntry policy;
-  std::vector<Value> values;  // declared ones in the document's order, then outputs by stage
+  /// Declared ones in the document's order, then the seeded halves of keys in that order, then outputs by stage.
+  std::vector<Value> values;
   /// Devices that the document says copy to each other directly, each pair once (R64). The others' copies are staged.
   std::vector<std::pair<Location, Location>> peers{};
 
@@ -46,6 +47,8 @@ struct World {
   /// Sets a location's budget, adding the location where the document does not name it.
   void set_budget(Location at, Bytes budget);
   std::optional<ValueIndex> find(std::string_view name) const;
+  /// The order in which values come to a manager: what another is expanded from before that one.
+  std::vector<ValueIndex> placement_order() const;
 };
 
 struct Checks {

@@ -26,11 +26,17 @@ struct Value {
   std::optional<scheme::ValueType> type;  // absent: opaque bytes, for planning only
   std::optional<Message> message;         // declared ciphertexts and plaintexts
   std::vector<Location> at;               // where it starts, in location order; empty for an output
-  std::optional<Location> source;         // where it can be made again from its message (a plaintext)
-  std::int64_t priority = 0;              // lower goes first (R54)
+  std::optional<Location> source;   // where it can be made again: from its message (a plaintext), or its file
+  std::optional<std::string> file;  // of values, in which it has the name client_name
+  std::string client_name;          // declared: what the client makes it under, and files call it
+  std::optional<ValueIndex> backing;  // the value of World::values that it is expanded from (R66)
+  std::int64_t priority = 0;          // lower goes first (R54)
   std::optional<std::string> stable_key;
   std::optional<std::size_t> produced_by;  // the stage whose output it is
 };
+
+/// Whether the client makes it, with its secret: a declared ciphertext or key that no file holds.
+bool needs_secret(const Value& value);
 
 /// The residency type tag of a CKKS kind: `ckks.ciphertext`, `ckks.rotation-key`, ... Opaque values are `bytes`.
 std::string type_tag(scheme::Kind kind);

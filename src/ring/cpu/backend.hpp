@@ -7,7 +7,7 @@
 namespace fheres::ring::cpu {
 
 /// ring::Backend on the host. Pointwise operations and transforms in backend.cpp, key switching in
-/// key_switch.cpp.
+/// key_switch.cpp, expansion of seeds in expand.cpp.
 class CpuBackend final : public Backend {
  public:
   CpuBackend(std::shared_ptr<const Basis> basis, std::shared_ptr<memory::Driver> driver)
@@ -31,6 +31,7 @@ class CpuBackend final : public Backend {
   void tensor(ConstView a, ConstView b, View out, const memory::Stream& stream) const override;
   void tensor_add(ConstView a, ConstView b, View out, const memory::Stream& stream) const override;
   void lift(const std::int64_t* coefficients, View out, const memory::Stream& stream) const override;
+  void expand(const std::byte* seed, int first, View out, const memory::Stream& stream) const override;
   void decompose(const Source& source, Digits out, const memory::Stream& stream) const override;
   void mod_up(ConstDigits digits, View out, const memory::Stream& stream) const override;
   void key_product(ConstView extended, const Source& source, const std::uint64_t* key, int key_digits,

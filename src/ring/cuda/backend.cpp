@@ -41,6 +41,7 @@ class CudaBackend final : public Backend {
   void tensor(ConstView a, ConstView b, View out, const Stream& stream) const override;
   void tensor_add(ConstView a, ConstView b, View out, const Stream& stream) const override;
   void lift(const std::int64_t* coefficients, View out, const Stream& stream) const override;
+  void expand(const std::byte* seed, int first, View out, const Stream& stream) const override;
   void decompose(const Source& source, Digits out, const Stream& stream) const override;
   void mod_up(ConstDigits digits, View out, const Stream& stream) const override;
   void key_product(ConstView extended, const Source& source, const std::uint64_t* key, int key_digits,
@@ -176,6 +177,11 @@ void CudaBackend::tensor_add(ConstView a, ConstView b, View out, const Stream& s
 void CudaBackend::lift(const std::int64_t* coefficients, View out, const Stream& stream) const {
   shapes::lift(basis(), coefficients, out);
   cuda::lift(tables(), coefficients, out, Queue(*this, stream));
+}
+
+void CudaBackend::expand(const std::byte* seed, int first, View out, const Stream& stream) const {
+  shapes::expand(basis(), seed, first, out);
+  cuda::expand(tables(), seed, first, out, Queue(*this, stream));
 }
 
 void CudaBackend::decompose(const Source& source, Digits out, const Stream& stream) const {

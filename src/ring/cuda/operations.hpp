@@ -32,6 +32,9 @@ void tensor(const Tables& tables, ConstView a, ConstView b, bool accumulate, Vie
 void lift(const Tables& tables, const std::int64_t* coefficients, View out, cudaStream_t stream);
 void automorphism(const Tables& tables, ConstView in, std::uint32_t exponent, View out, cudaStream_t stream);
 
+// expand.cu
+void expand(const Tables& tables, const std::byte* seed, int first, View out, cudaStream_t stream);
+
 // key_switch.cu
 void decompose(const Tables& tables, const Source& source, Digits out, cudaStream_t stream);
 void mod_up(const Tables& tables, ConstDigits digits, View out, cudaStream_t stream);

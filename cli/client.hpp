@@ -1,0 +1,20 @@
+#pragma once
+
+#include "command.hpp"
+#include "options.hpp"
+
+namespace fheres::cli {
+
+/// What every `fheres client` command takes.
+struct ClientOptions {
+  std::string workload;
+  std::string secret;
+  CommonOptions common;
+  PlanningOptions planning;
+};
+
+void add_client_options(CLI::App& command, ClientOptions& options);
+/// `client decrypt`, in client_decrypt.cpp.
+void add_client_decrypt(CLI::App& client, Action& action);
+
+}  // namespace fheres::cli
