@@ -9,7 +9,7 @@ namespace fheres::scheme {
 
 /// Primes below 2^kFastPrimeBits go through a device's double-precision pipe, where a butterfly costs less than half of
 /// an integer one; larger ones go through integers. Both are exact.
-inline constexpr int kFastPrimeBits = 47;
+inline constexpr int kFastPrimeBits = 46;
 
 /// What a key switch at level 0 is made of. Times are floors on one H200 at its measured rates (design, page 07): what
 /// its arithmetic and its memory take at the least, to compare choices by, and no promise.

@@ -15,6 +15,7 @@ constexpr int kBlockWords = 4;  // 128-bit words, that is residues, in a block o
 __global__ void __launch_bounds__(kThreads)
     expand_kernel(const Tables tables, const std::byte* seed, const int first, const int first_prime,
                   const int polynomials, const Array out) {
+  begin_kernel();
   const int limb = static_cast<int>(blockIdx.y) / polynomials;
   const int polynomial = static_cast<int>(blockIdx.y) - limb * polynomials;
   const unsigned counter = blockIdx.x * kThreads + threadIdx.x;
