@@ -20,7 +20,7 @@ void multiply_and_rescale(const Context& context, ring::ConstView a, ring::Const
   const int key_digits = basis.digits(context.parameters().limbs(key.type().level));
   const int level = basis.q_limbs() - l;
   const bool whole = group == 0 || group >= std::max(k, l);
-  const int g = whole ? std::max(k, l) : group;
+  const int g = group;
 
   Carver carver(workspace, n);
   ring::Digits digits{};
@@ -49,11 +49,11 @@ void multiply_and_rescale(const Context& context, ring::ConstView a, ring::Const
   };
 
   backend.decompose(source, digits, stream);
-  for (int first = 0; first < k; first += g) product(special.limb_range(first, std::min(g, k - first)));
-  backend.begin_mod_down(special, stream);
-  product(last);
   if (whole) {
-    product(out);
+    backend.switch_whole(digits, source, key.data(), key_digits, all.limb_range(0, k + l - 1), special, out,
+                         stream);
+    product(last);
+    backend.begin_mod_down(special, stream);
     // Only now may the tile be overwritten.
     finish(last, ring::dense_view(area, k + l - 1, 1, 2, n));
     const ring::View tile = ring::dense_view(area, k, l - 1, 2, n);
@@ -62,6 +62,9 @@ void multiply_and_rescale(const Context& context, ring::ConstView a, ring::Const
     backend.finish_rescale(last, out, tile, stream);
     return;
   }
+  for (int first = 0; first < k; first += g) product(special.limb_range(first, std::min(g, k - first)));
+  backend.begin_mod_down(special, stream);
+  product(last);
   finish(last, ring::dense_view(area, k + l - 1, 1, 2, n));
   backend.begin_rescale(last, stream);
   for (int first = 0; first < l - 1; first += g) {

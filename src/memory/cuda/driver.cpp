@@ -254,7 +254,10 @@ void CudaDriver::deallocate(Location at, std::byte* data, Bytes) noexcept {
 
 Stream CudaDriver::make_stream(Location device, const std::string&) {
   expect_device(device);
-  return Stream(std::make_shared<CudaStream>(device, ordinal(device)));
+  Stream stream(std::make_shared<CudaStream>(device, ordinal(device)));
+  // A checker must see that the new stream comes after the blocks that are there.
+  if (apart_) wait(stream, record(Stream(owners_[static_cast<std::size_t>(device.device())])));
+  return stream;
 }
 
 void* CudaDriver::native(const Stream& stream) const noexcept {
