@@ -100,6 +100,8 @@ TEST_CASE(
       const Allocation work = open.reservation("workspace").allocate(1024);
       Allocation output = open.reservation("outputs").allocate(500);
       Lease inputs = manager.acquire({hot, loaded}, kDevice, bench.consumer);
+      // A block may go only when nobody writes to it any more, also where the wait below fails.
+      const std::shared_ptr<void> idle(nullptr, [&](void*) { bench.machine->run_until_idle(); });
       bench.faulty->enqueue(bench.consumer, [out = output.data()] { std::memset(out, 4, 500); });
       bench.faulty->synchronize(bench.consumer);
       inputs.release();
