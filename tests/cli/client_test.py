@@ -221,6 +221,16 @@ class ClientTest(ToolTest):
         report = self.run_server("--budget", "cuda:0=64MiB", expect=4)
         self.assertIn("made for parameters", report["outcome"]["failure"]["message"])
 
+    def test_a_seeded_file_serves_a_full_key_of_a_deeper_level_and_no_seeded_one(self) -> None:
+        self.keygen()
+        self.edit("step: 0.017}}}", "step: 0.017}}, level: 1}")
+        self.encrypt("--public", self.public)
+        report = self.run_server(expect=4)
+        self.assertIn("level 0", report["outcome"]["failure"]["message"])
+        self.edit("form: seeded}, at: pinned-host", "form: full}")
+        self.run_server()
+        self.decrypt("--check")
+
     def test_keys_and_inputs_of_two_secrets_in_one_document_are_refused(self) -> None:
         self.edit(", source: {file: client-server/rot1.safetensors}", "")
         result = self.fheres("run", self.document, "--device", "emulated", expect=2)
