@@ -12,9 +12,9 @@
 
 #include <fheres/memory/cuda.hpp>
 #include <fheres/ring/cuda.hpp>
-#include <fheres/scheme/presets.hpp>
 
 #include "operations.hpp"
+#include "sets.hpp"
 #include "timing.hpp"
 
 namespace fheres::bench {
@@ -24,9 +24,10 @@ namespace {
 constexpr Bytes kWorkingSet = 192 * kMiB;
 
 struct Options {
-  std::vector<std::string> presets;
+  std::vector<std::string> sets;
   std::vector<std::string> operations;  // empty: all
   int device = 0;
+  int group = 0;
   int repetitions = 30;
   std::string json;
 };
@@ -37,27 +38,29 @@ Options parse(int argc, char** argv) {
     const std::string name = argv[i];
     if (i + 1 >= argc) throw std::invalid_argument("expected a value after " + name);
     const std::string value = argv[i + 1];
-    if (name == "--preset") {
-      options.presets.push_back(value);
+    if (name == "--set") {
+      options.sets.push_back(value);
     } else if (name == "--operation") {
       options.operations.push_back(value);
     } else if (name == "--device") {
       options.device = std::stoi(value);
+    } else if (name == "--group") {
+      options.group = std::stoi(value);
     } else if (name == "--repetitions") {
       options.repetitions = std::stoi(value);
     } else if (name == "--json") {
       options.json = value;
     } else {
-      throw std::invalid_argument("expected --preset, --operation, --device, --repetitions or --json, got " +
-                                  name);
+      throw std::invalid_argument(
+          "expected --set, --operation, --device, --group, --repetitions or --json, got " + name);
     }
   }
-  if (options.presets.empty()) options.presets.push_back("slots8192-scale40-levels7");
+  if (options.sets.empty()) options.sets.push_back("F");
   return options;
 }
 
 struct Row {
-  std::string preset;
+  std::string set;
   std::string operation;
   Bytes bytes;
   Measured measured;
@@ -92,14 +95,14 @@ void check(const Operation& operation, const ckks::Evaluator& on_host, const ckk
   }
 }
 
-std::vector<Row> run(const std::string& preset, const Options& options, Device& device) {
-  const auto literal = scheme::find_preset(preset);
-  if (!literal) throw std::invalid_argument("no preset " + preset);
-  const scheme::Parameters parameters = scheme::Parameters::make(*literal);
+std::vector<Row> run(const std::string& name, const Options& options, Device& device) {
+  const scheme::Parameters parameters = scheme::Parameters::make(find_set(name));
   const ckks::Context host_context = ckks::Context::on_host(parameters);
   const ckks::Evaluator on_host(host_context);
-  const ckks::Evaluator on_device(ckks::Context(
-      parameters, ring::make_cuda_backend(host_context.backend().shared_basis(), device.driver, device.at)));
+  const ckks::Evaluator on_device(
+      ckks::Context(parameters,
+                    ring::make_cuda_backend(host_context.backend().shared_basis(), device.driver, device.at)),
+      options.group);
 
   std::vector<Row> rows;
   std::unique_ptr<Operands> host;
@@ -122,7 +125,7 @@ std::vector<Row> run(const std::string& preset, const Options& options, Device& 
     const Measured measured = measure(
         *device.driver, device.stream, static_cast<int>(sets.size()), options.repetitions,
         [&](int set) { operation.run(on_device, *sets[static_cast<std::size_t>(set)], device.stream); });
-    rows.push_back({preset, operation.name, operation.bytes, measured});
+    rows.push_back({name, operation.name, operation.bytes, measured});
   }
   return rows;
 }
@@ -131,12 +134,12 @@ void print(const std::vector<Row>& rows, const std::string& device, double bandw
   fmt::print("{}, copy on the device {:.2f} TB/s read plus written\n", device, 1e-12 * bandwidth);
   fmt::print(
       "median (minimum) in us; one: a single call and its launches; queued, graph: per call of many\n");
-  fmt::print("{:<28} {:<29} {:>16} {:>16} {:>16} {:>8} {:>6}\n", "preset", "operation", "one", "queued",
-             "graph", "MB", "copy %");
+  fmt::print("{:<28} {:<29} {:>16} {:>16} {:>16} {:>8} {:>6}\n", "set", "operation", "one", "queued", "graph",
+             "MB", "copy %");
   for (const Row& row : rows) {
     const auto cell = [](const Times& t) { return fmt::format("{:.1f} ({:.1f})", t.median, t.minimum); };
     const double share = static_cast<double>(row.bytes) / (1e-6 * row.measured.graph.median) / bandwidth;
-    fmt::print("{:<28} {:<29} {:>16} {:>16} {:>16} {:>8.1f} {:>6.0f}\n", row.preset, row.operation,
+    fmt::print("{:<28} {:<29} {:>16} {:>16} {:>16} {:>8.1f} {:>6.0f}\n", row.set, row.operation,
                cell(row.measured.one), cell(row.measured.queued), cell(row.measured.graph),
                1e-6 * static_cast<double>(row.bytes), 100 * share);
   }
@@ -154,9 +157,9 @@ void write_json(const std::string& path, const std::vector<Row>& rows, const std
     };
     const Row& row = rows[i];
     text += fmt::format(
-        "    {{\"preset\": \"{}\", \"operation\": \"{}\", \"bytes\": {}, \"one\": {}, \"queued\": {}, "
+        "    {{\"set\": \"{}\", \"operation\": \"{}\", \"bytes\": {}, \"one\": {}, \"queued\": {}, "
         "\"graph\": {}}}{}\n",
-        row.preset, row.operation, row.bytes, times(row.measured.one), times(row.measured.queued),
+        row.set, row.operation, row.bytes, times(row.measured.one), times(row.measured.queued),
         times(row.measured.graph), i + 1 < rows.size() ? "," : "");
   }
   text += "  ]\n}\n";
@@ -170,8 +173,8 @@ int main_checked(int argc, char** argv) {
   Device device(options.device);
   const double bandwidth = copy_bandwidth(*device.driver, device.stream, options.repetitions);
   std::vector<Row> rows;
-  for (const std::string& preset : options.presets) {
-    for (Row& row : run(preset, options, device)) rows.push_back(std::move(row));
+  for (const std::string& set : options.sets) {
+    for (Row& row : run(set, options, device)) rows.push_back(std::move(row));
   }
   const std::string name = device.driver->describe(device.at);
   print(rows, name, bandwidth);

@@ -106,7 +106,7 @@ ExitCode run(const Options& options) {
   }
   if (const auto code = refuse(rehearse(*model, options.planning), *model, options)) return *code;
   ring::use_threads(options.threads);
-  const runtime::Machine machine = runtime::select_machine(*choice, runtime::devices_needed(*workload));
+  const runtime::Machine machine = runtime::select_machine(*choice, *workload);
   if (!machine.note.empty() && !options.common.quiet) fmt::print(stderr, "{}\n", machine.note);
 
   runtime::SessionOptions session;

@@ -44,8 +44,7 @@ class Step {
   void product(ring::ConstView a, ring::ConstView b) const {
     if (operands_.key == nullptr) return backend_.tensor(a, b, out_, stream_);
     const ring::Source last{a.polynomial_range(1, 1), {}, b.polynomial_range(1, 1)};
-    switch_key(context_, last, *operands_.key, {}, {}, out_, workspace_, group_, stream_);
-    backend_.tensor_add(a, b, out_, stream_);
+    switch_key(context_, last, *operands_.key, {a, {}, b}, out_, workspace_, group_, stream_);
   }
 
   __int128 integer(Operation operation) const {
@@ -55,14 +54,14 @@ class Step {
 
   void relinearize() const {
     const ring::Source last{in(0).polynomial_range(2, 1), {}, {}};
-    switch_key(context_, last, *operands_.key, in(0).polynomial_range(0, 2), {}, out_, workspace_, group_,
-               stream_);
+    switch_key(context_, last, *operands_.key, {in(0).polynomial_range(0, 2), {}, {}}, out_, workspace_,
+               group_, stream_);
   }
 
   void automorphism(ring::Automorphism turn) const {
     const ring::Source last{in(0).polynomial_range(1, 1), turn, {}};
-    switch_key(context_, last, *operands_.key, in(0).polynomial_range(0, 1), turn, out_, workspace_, group_,
-               stream_);
+    switch_key(context_, last, *operands_.key, {in(0).polynomial_range(0, 1), turn, {}}, out_, workspace_,
+               group_, stream_);
   }
 
   void rescale(std::uint64_t multiplier) const {

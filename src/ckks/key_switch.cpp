@@ -14,11 +14,22 @@ ring::ConstView limbs_of(ring::ConstView view, int first, int count) {
   return view.data == nullptr ? view : view.limb_range(first, count);
 }
 
+// Limbs `first` and on, as many as `values` has.
+void divide(const ring::Backend& backend, ring::ConstView special, ring::View values, const Addend& addend,
+            int first, ring::View tile, const memory::Stream& stream) {
+  const ring::ConstView added = limbs_of(addend.values, first, values.limbs);
+  if (addend.factor.data == nullptr) {
+    backend.mod_down(special, values, added, addend.automorphism, tile, stream);
+  } else {
+    backend.mod_down_tensor(special, values, added, limbs_of(addend.factor, first, values.limbs), tile,
+                            stream);
+  }
+}
+
 }  // namespace
 
-void switch_key(const Context& context, const ring::Source& source, const KeyView& key,
-                ring::ConstView addend, ring::Automorphism automorphism, ring::View out,
-                std::uint64_t* workspace, int group, const memory::Stream& stream) {
+void switch_key(const Context& context, const ring::Source& source, const KeyView& key, const Addend& addend,
+                ring::View out, std::uint64_t* workspace, int group, const memory::Stream& stream) {
   const ring::Backend& backend = context.backend();
   const ring::Basis& basis = context.basis();
   const std::size_t n = basis.n();
@@ -43,7 +54,7 @@ void switch_key(const Context& context, const ring::Source& source, const KeyVie
     backend.decompose(source, digits, stream);
     backend.switch_whole(digits, source, key.data(), key_digits, tile, special, out, stream);
     backend.begin_mod_down(special, stream);
-    backend.mod_down(special, out, addend, automorphism, ring::dense_view(area, k, l, 2, n), stream);
+    divide(backend, special, out, addend, 0, ring::dense_view(area, k, l, 2, n), stream);
     return;
   }
 
@@ -64,8 +75,7 @@ void switch_key(const Context& context, const ring::Source& source, const KeyVie
     const ring::View results = out.limb_range(first, count);
     backend.switch_group(digits, source, key.data(), key_digits,
                          ring::dense_view(area, k + first, count, d, n), results, stream);
-    backend.mod_down(special, results, limbs_of(addend, first, count), automorphism,
-                     ring::dense_view(area, k + first, count, 2, n), stream);
+    divide(backend, special, results, addend, first, ring::dense_view(area, k + first, count, 2, n), stream);
   }
 }
 

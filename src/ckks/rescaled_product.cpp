@@ -44,8 +44,8 @@ void multiply_and_rescale(const Context& context, ring::ConstView a, ring::Const
   };
   const auto finish = [&](ring::View values, ring::View tile) {
     const int first = values.first_prime - k;
-    backend.mod_down(special, values, {}, {}, tile, stream);
-    backend.tensor_add(a.limb_range(first, values.limbs), b.limb_range(first, values.limbs), values, stream);
+    backend.mod_down_tensor(special, values, a.limb_range(first, values.limbs),
+                            b.limb_range(first, values.limbs), tile, stream);
   };
 
   backend.decompose(source, digits, stream);

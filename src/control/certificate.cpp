@@ -96,6 +96,7 @@ void add_held(const Problem& problem, const Ledger& ledger, Location at, std::ve
       members.push_back({.kind = Conflict::Kind::only_copy, .value = value, .at = at, .bytes = bytes});
     }
   }
+  if (at == Location::pinned_host()) add_staged(state, members);
   for (std::size_t i = 0; i < state.reservations().size(); ++i) {
     const residency::ReservationSpec& spec = state.reservations()[i].spec;
     if (spec.at != at) continue;
@@ -178,10 +179,20 @@ void settle(const Problem& problem, const Ledger& ledger, Certificate& found) {
   }
 }
 
-// An exclusive value that is protected where it is cannot come anywhere else.
+// An exclusive value that is protected where it is cannot come anywhere else, and what has no bytes yet nowhere.
 std::optional<Certificate> blocked_endpoint(const Problem& problem) {
   for (const Requirement& wanted : problem.request.require) {
     const ValueRecord& record = problem.state.record(wanted.value);
+    if (record.materializations.empty() && !record.source) {
+      return Certificate{.at = wanted.at,
+                         .closed = {},
+                         .members = {{.kind = Conflict::Kind::requirement,
+                                      .value = wanted.value,
+                                      .at = wanted.at,
+                                      .bytes = record.spec->storage_bytes}},
+                         .load = {},
+                         .blocked = "which has no bytes yet"};
+    }
     if (record.spec->replica_mode != residency::ReplicaMode::exclusive || record.materializations.empty())
       continue;
     const Materialization& there = record.materializations.front();
@@ -195,7 +206,7 @@ std::optional<Certificate> blocked_endpoint(const Problem& problem) {
              {.kind = Conflict::Kind::in_use, .value = wanted.value, .at = there.at, .bytes = bytes}},
         .entangled = true,
         .load = {},
-        .blocked = true};
+        .blocked = "an exclusive value"};
   }
   return std::nullopt;
 }
@@ -309,6 +320,18 @@ std::optional<Certificate> overfull_closure(const Problem& problem, const Ledger
 }
 
 }  // namespace
+
+void add_staged(const State& state, std::vector<Member>& members) {
+  for (std::uint64_t serial = 0; serial < state.records().size(); ++serial) {
+    for (const Materialization& there : state.records()[serial].materializations) {
+      if (!there.arrival || there.arrival->staging == 0) continue;
+      members.push_back({.kind = Conflict::Kind::staged,
+                         .value = state.handle(serial),
+                         .at = Location::pinned_host(),
+                         .bytes = there.arrival->staging});
+    }
+  }
+}
 
 std::optional<Certificate> certify_infeasible(const Problem& problem) {
   const Ledger ledger(problem);

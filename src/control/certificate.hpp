@@ -18,10 +18,14 @@ struct Certificate {
   bool entangled =
       false;  // the members conflict, and fewer of them may; else without any one of them the rest fits
   std::optional<Member> load{};  // the value whose loading needs the room, where that is what fails
-  bool blocked = false;          // no sum: an exclusive endpoint is protected at another location
+  /// No sum: what keeps an endpoint from being anywhere else, in words; null otherwise.
+  const char* blocked = nullptr;
 };
 
 std::optional<Certificate> certify_infeasible(const Problem& problem);
+
+/// What is at pinned-host only until a copy between two devices has arrived (R64).
+void add_staged(const residency::State& state, std::vector<Member>& members);
 
 /// All that no plan can take away from `at`: protected, only copies without a tier, reservations of others.
 std::vector<Member> immovable_at(const Problem& problem, Location at);

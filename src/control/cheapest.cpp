@@ -41,6 +41,7 @@ class Search {
       go_to(trial, index);
       if (trial.served()) {
         run_.take_all(trial.path());
+        run_.place_the_rest();
         return run_.take_way();
       }
       if (opened_++ == limit_) return std::nullopt;

@@ -34,6 +34,17 @@ void unprotect(State& state, HandleId value, const Materialization& there) {
     state.unprotect(value, there.at, State::Token::pending);
 }
 
+// The staging is free again; both ends stay protected.
+void end_arrivals(State& state, HandleId value) {
+  const auto places = state.record(value).materializations;
+  for (const Materialization& there : places) {
+    if (!there.arrival) continue;
+    state.settle(value, there.at);
+    for (const Location end : {there.at, there.arrival->from})
+      state.protect(value, end, State::Token::pending);
+  }
+}
+
 // The state that has only these members: values that none of them names are gone, requested values are protected
 // only where a member says so.
 State world_of(const Problem& problem, const std::vector<Member>& members) {
@@ -46,11 +57,15 @@ State world_of(const Problem& problem, const std::vector<Member>& members) {
   for (std::uint64_t serial = 0; serial < count; ++serial) {
     const HandleId value = state.handle(serial);
     if (state.record(value).discarded) continue;
-    const std::vector<Materialization> places = state.record(value).materializations;
+    const bool on_its_way = std::any_of(members.begin(), members.end(), [&](const Member& member) {
+      return member.kind == Kind::staged && member.value == value;
+    });
+    if (!on_its_way) end_arrivals(state, value);
+    const auto places = state.record(value).materializations;
     for (const Materialization& there : places) {
       const bool kept = std::any_of(members.begin(), members.end(), [&](const Member& member) {
-        return is_value(member) && member.kind != Kind::requirement && member.value == value &&
-               (member.at == there.at || !problem.requested(value));
+        return is_value(member) && member.kind != Kind::requirement && member.kind != Kind::staged &&
+               member.value == value && (member.at == there.at || !problem.requested(value));
       });
       if (!kept) unprotect(state, value, there);
     }
@@ -104,6 +119,7 @@ std::vector<Member> all_members(const Problem& problem) {
     const residency::ReservationSpec& spec = state.reservations()[i].spec;
     members.push_back({.kind = Kind::reserved, .index = i, .at = spec.at, .bytes = spec.bytes});
   }
+  add_staged(state, members);
   for (std::uint64_t serial = 0; serial < state.records().size(); ++serial) {
     const residency::ValueRecord& record = state.records()[serial];
     const HandleId value = state.handle(serial);

@@ -57,6 +57,8 @@ std::string Conflict::text() const {
                          counts.use, counts.hold, counts.pending);
     case Kind::only_copy:
       return fmt::format("{} ({}) kept at {}", name, size, at.name());
+    case Kind::staged:
+      return fmt::format("{} ({}) staged at {} on its way", name, size, at.name());
   }
   return name;
 }

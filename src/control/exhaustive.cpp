@@ -60,6 +60,7 @@ class Search {
 
   Verdict replay(const std::vector<Step>& path) {
     run_.take_all(path);
+    run_.place_the_rest();
     return Verdict::served;
   }
 

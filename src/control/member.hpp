@@ -9,7 +9,7 @@ namespace fheres::control {
 /// One line of a conflict, before it is put into words.
 struct Member {
   Conflict::Kind kind = Conflict::Kind::requirement;
-  HandleId value{};       // requirement, in_use, only_copy
+  HandleId value{};       // requirement, in_use, only_copy, staged
   std::size_t index = 0;  // reservation: in the request; reserved: in the state
   Location at = Location::pageable_host();
   Bytes bytes = 0;

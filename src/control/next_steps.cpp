@@ -17,8 +17,10 @@ bool must_preserve(const ValueRecord& record) {
 
 void make_room(const Problem& problem, Classes& classes, const State& now, Location at, bool staged,
                std::vector<Step>& found) {
+  const bool budgeted = budget_of(now, at).has_value();
   std::vector<std::uint64_t> tried;  // one of each kind of interchangeable victims is enough
   for (const HandleId value : problem.victims(now, at, true)) {
+    if (!budgeted && !problem.requested(value)) continue;  // who leaves only frees staging for itself
     const std::uint64_t kind = classes.kind(now, value);
     if (std::find(tried.begin(), tried.end(), kind) != tried.end()) continue;
     tried.push_back(kind);
@@ -35,19 +37,6 @@ void make_room(const Problem& problem, Classes& classes, const State& now, Locat
       found.push_back({.kind = Step::Kind::evict, .value = value, .at = at, .to = tier});
     }
   }
-}
-
-/// Whether some copy would be staged at pinned-host (R64): then it can help that a value leaves a device that has room.
-bool copies_are_staged(const Problem& problem, const State& now) {
-  std::vector<Location> devices;
-  for (const residency::Account& account : now.accounts())
-    if (account.at.is_cuda()) devices.push_back(account.at);
-  for (const Requirement& wanted : problem.request.require)
-    if (wanted.at.is_cuda()) devices.push_back(wanted.at);
-  for (const Location a : devices)
-    for (const Location b : devices)
-      if (a != b && !now.copies().are_peers(a, b)) return true;
-  return false;
 }
 
 }  // namespace
@@ -101,7 +90,7 @@ std::vector<Step> next_steps(const Problem& problem, Classes& classes, Trial& tr
       go_on({.kind = Step::Kind::place, .value = wanted.value, .at = wanted.at});
     }
   }
-  const bool staged = copies_are_staged(problem, trial.state());
+  const bool staged = problem.copies_are_staged();
   if (lacking) make_room(problem, classes, trial.state(), *lacking, staged, found);
   for (const residency::Account& account : trial.state().accounts()) {
     if ((account.budget || (staged && account.at.is_cuda())) && account.at != lacking)

@@ -1,6 +1,7 @@
 #include "problem.hpp"
 
 #include <algorithm>
+#include <set>
 #include <stdexcept>
 
 #include <fmt/format.h>
@@ -48,6 +49,27 @@ std::span<const Location> Problem::tiers(Location from) const {
   }
   known = named;
   return named;
+}
+
+bool Problem::copies_are_staged() const {
+  if (staged_) return *staged_;
+  std::set<Location> named;
+  for (const residency::Account& account : state.accounts()) named.insert(account.at);
+  for (const Requirement& wanted : request.require) named.insert(wanted.at);
+  for (const ValueRecord& record : state.records())
+    if (record.source) named.insert(*record.source);
+  std::set<Location> devices;
+  for (const Location at : named) {
+    devices.insert(at);
+    for (const Location tier : tiers(at))
+      if (state.present(tier)) devices.insert(tier);
+  }
+  staged_ = std::any_of(devices.begin(), devices.end(), [&](Location a) {
+    return a.is_cuda() && std::any_of(devices.begin(), devices.end(), [&](Location b) {
+             return b.is_cuda() && a != b && !state.copies().are_peers(a, b);
+           });
+  });
+  return *staged_;
 }
 
 std::vector<HandleId> Problem::victims(const State& now, Location at, bool displace) const {

@@ -34,6 +34,10 @@ class Problem {
   /// The policy's tiers, checked once (R53).
   std::span<const Location> tiers(Location from) const;
 
+  /// Whether some copy between locations that this problem names would be staged at pinned-host (R64): then it can help
+  /// that a value leaves a device that has room.
+  bool copies_are_staged() const;
+
   /// Who may leave `at` in `now`, in policy order, values that the request needs last: first those that it needs
   /// elsewhere, then (with `displace`) those that it needs here (R53, R58). Protected ones are never among them.
   std::vector<HandleId> victims(const residency::State& now, Location at, bool displace) const;
@@ -42,6 +46,7 @@ class Problem {
   std::vector<Requirement> sorted_;
   std::vector<char> requested_;  // by serial
   mutable std::array<std::optional<std::span<const Location>>, Location::kCount> tiers_;
+  mutable std::optional<bool> staged_;
 };
 
 /// The bytes that `at` has room for beyond what is charged there; nothing where it has no budget.

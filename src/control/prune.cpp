@@ -108,7 +108,8 @@ void prune(const Problem& problem, Way& way) {
   }
 }
 
-void prefer_earlier_tiers(const Problem& problem, Way& way) {
+bool prefer_earlier_tiers(const Problem& problem, Way& way) {
+  bool changed = false;
   for (std::size_t i = 0; i < way.steps.size(); ++i) {
     const Step step = way.steps[i];
     if (step.kind != Step::Kind::evict || !step.to) continue;
@@ -119,9 +120,11 @@ void prefer_earlier_tiers(const Problem& problem, Way& way) {
       Run run(problem);
       if (!run.take_all(other) || !run.served() || run.way().steps != other) continue;
       way = run.take_way();
+      changed = true;
       break;
     }
   }
+  return changed;
 }
 
 }  // namespace fheres::control

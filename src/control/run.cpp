@@ -97,6 +97,13 @@ void put_drops_first(const Problem& problem, Way& way) {
   std::stable_partition(way.steps.begin(), way.steps.end(), is_eviction);
 }
 
+void Run::place_the_rest() {
+  for (const Requirement& wanted : problem_->request.require) {
+    const Step place{.kind = Step::Kind::place, .value = wanted.value, .at = wanted.at};
+    if (std::find(way_.steps.begin(), way_.steps.end(), place) == way_.steps.end()) take(place);
+  }
+}
+
 bool Run::take_all(const std::vector<Step>& steps) {
   for (const Step& step : steps) {
     if (take(step)) return false;

@@ -75,6 +75,9 @@ class Run {
   std::optional<residency::Refusal> take(const Step& step);
   /// Takes all; false at the first refusal.
   bool take_all(const std::vector<Step>& steps);
+  /// Places the endpoints that no step placed, which changes nothing where all are there: a plan names all that it
+  /// needs, and what left for one of them may then turn out to be needless.
+  void place_the_rest();
   /// All endpoints are there, and the reservations are admitted.
   bool served() const { return reserved_ && endpoints_are_there(problem_->request, state_); }
 

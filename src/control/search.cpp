@@ -37,9 +37,9 @@ Infeasible explain_certificate(const Problem& problem, Certificate found, const 
   }
   answer.conflict = in_words(problem, found.members);
   const std::string& name = problem.request.name;
-  if (found.blocked) {
+  if (found.blocked != nullptr) {
     answer.reason =
-        fmt::format("request `{}` cannot be served: {}, an exclusive value", name, list(answer.conflict));
+        fmt::format("request `{}` cannot be served: {}, {}", name, list(answer.conflict), found.blocked);
     return answer;
   }
   answer.holders = in_words(problem, immovable_at(problem, found.at));
@@ -221,7 +221,8 @@ std::variant<Way, Infeasible, Inconclusive> find_way(const Problem& problem, con
   explored += opened;
   Way way = run.take_way();
   tidy(problem, way);
-  prefer_earlier_tiers(problem, way);
+  // What an earlier tier takes may have made another eviction needless.
+  while (prefer_earlier_tiers(problem, way)) prune(problem, way);
   return way;
 }
 

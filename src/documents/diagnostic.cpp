@@ -49,6 +49,7 @@ constexpr Code kCodes[] = {
     {"FHR0309", "a value is used before it is there, after its release, or outside its stage"},
     {"FHR0310", "a value starts nowhere"},
     {"FHR0312", "a fallback names the location itself, or one twice"},
+    {"FHR0313", "peers are not two different devices, or are listed twice"},
     {"FHR0401", "there is no operation of that name"},
     {"FHR0402", "an operation has the wrong number of operands"},
     {"FHR0403", "an operation lacks its key, or has one that does not serve it"},

@@ -9,7 +9,7 @@ namespace fheres::documents {
 
 /// `apiVersion`, `kind` and `metadata`; the kind has been read before.
 workload::Metadata read_header(Context& context, MapReader& document);
-/// `parameters`, `locations`, `policy` and `values`. Plans have no parameters and no policy, and their values are bytes.
+/// `parameters`, `locations`, `machine`, `policy` and `values`. Plans have no parameters and no policy, and their values are bytes.
 workload::WorldDraft read_world(Context& context, MapReader& document, bool plan);
 std::optional<workload::ParametersDraft> read_parameters(Context& context, const Node::Entry& entry);
 std::optional<workload::Message> read_message(Context& context, const Node& node);

@@ -224,6 +224,33 @@ void read_locations(Context& context, const Node& node, workload::WorldDraft& wo
   }
 }
 
+/// `{peers: [[cuda:0, cuda:1]]}`.
+void read_machine(Context& context, const Node& node, workload::WorldDraft& world) {
+  MapReader map(context, node, "machine");
+  if (const Node* peers = map.get("peers")) {
+    for (const auto& item : read_list(context, *peers, "peers")) {
+      std::vector<Location> ends;
+      for (const auto& end : read_list(context, *item, "a pair of peers")) {
+        if (const auto at = read_location(context, *end)) ends.push_back(*at);
+      }
+      if (item->kind != Node::Kind::sequence || ends.size() != item->items.size()) continue;  // reported
+      if (ends.size() != 2 || !ends[0].is_cuda() || !ends[1].is_cuda() || ends[0] == ends[1]) {
+        context.report("FHR0313", item->place,
+                       "peers are two different cuda locations, such as [cuda:0, cuda:1]");
+        continue;
+      }
+      const std::pair<Location, Location> pair = std::minmax(ends[0], ends[1]);
+      if (std::find(world.peers.begin(), world.peers.end(), pair) != world.peers.end()) {
+        context.report("FHR0313", item->place,
+                       fmt::format("{} and {} are listed twice", pair.first.name(), pair.second.name()));
+      } else {
+        world.peers.push_back(pair);
+      }
+    }
+  }
+  map.finish();
+}
+
 void read_tiers(Context& context, Location source, const Node& node, workload::PolicyEntry& policy) {
   std::vector<Location>& tiers = policy.fallback[source];
   for (const auto& item : read_list(context, node, "a fallback")) {
@@ -291,6 +318,7 @@ workload::WorldDraft read_world(Context& context, MapReader& document, bool plan
     if (const Node* node = document.get("policy")) read_policy(context, *node, world.policy);
   }
   if (const Node* node = document.get("locations")) read_locations(context, *node, world);
+  if (const Node* node = document.get("machine")) read_machine(context, *node, world);
   if (const Node* node = document.get("values")) {
     if (node->kind != Node::Kind::map) {
       context.report("FHR0106", node->place, fmt::format("values is {}, expected a map", kind_of(*node)));

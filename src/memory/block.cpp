@@ -42,6 +42,20 @@ Block::~Block() {
 
 Location Block::at() const { return region_->at(); }
 
+std::byte* Region::Pieces::take(Driver& driver, Location at, Bytes bytes) const {
+  std::byte* data = driver.allocate(at, bytes);
+  if (addressable) poison(data + bytes, round_up_to_granule(bytes) - bytes, false);
+  return data;
+}
+
+void Region::Pieces::give_back(Driver& driver, Location at, std::byte* data, Bytes bytes) const noexcept {
+  if (addressable) {
+    poison(data, bytes, true);  // a late reader that no checker watches still sees the pattern
+    unpoison(data, round_up_to_granule(bytes));
+  }
+  driver.deallocate(at, data, bytes);
+}
+
 Region::Region(std::shared_ptr<Driver> driver, Location at, std::optional<Bytes> capacity)
     : driver_(std::move(driver)), at_(at), capacity_(capacity), pieces_(std::make_unique<Pieces>()) {}
 
@@ -53,14 +67,16 @@ std::shared_ptr<Region> Region::make(std::shared_ptr<Driver> driver, Location at
                                             at.name(), driver->device_count()));
   }
   const bool addressable = driver->host_addressable(at);
+  const bool apart = at == Location::pageable_host() || driver->one_allocation_per_block(at);
   std::shared_ptr<Region> region(new Region(std::move(driver), at, capacity));
   region->pieces_->addressable = addressable;
-  if (capacity && at != Location::pageable_host()) {
+  region->pieces_->apart = apart;
+  if (region->has_arena()) {
     Arena arena(*capacity);
     const Bytes bytes = arena.capacity();
-    std::byte* data = bytes == 0 ? nullptr : region->driver_->allocate(at, bytes);
+    std::byte* data = bytes == 0 || apart ? nullptr : region->driver_->allocate(at, bytes);
     region->pieces_->pieces.push_back({data, std::move(arena)});
-    if (addressable) poison(data, bytes, false);
+    if (region->pieces_->has_gaps()) poison(data, bytes, false);
   }
   return region;
 }
@@ -95,16 +111,14 @@ std::optional<Block> Region::try_allocate(Bytes bytes) {
   const auto hand_out = [&](std::byte* data) {
     pieces_->allocated += size;
     pieces_->peak_allocated = std::max(pieces_->peak_allocated, pieces_->allocated);
-    if (pieces_->addressable) unpoison(data, bytes);  // the rest of the last granule stays a red zone
+    if (pieces_->has_gaps()) unpoison(data, bytes);  // the rest of the last granule stays a red zone
     return Block(shared_from_this(), data, bytes);
   };
 
-  if (at_ == Location::pageable_host()) {
-    if (capacity_) {
-      const Bytes room = *capacity_ / kGranule * kGranule - pieces_->allocated;
-      if (size > room) return std::nullopt;
-    }
-    return hand_out(driver_->allocate(at_, size));
+  if (pieces_->apart) {
+    std::byte* data = take_apart(bytes);
+    if (data == nullptr) return std::nullopt;
+    return hand_out(data);
   }
   for (Piece& piece : pieces_->pieces) {
     if (const std::optional<Bytes> offset = piece.arena.allocate(bytes))
@@ -124,18 +138,41 @@ std::optional<Block> Region::try_allocate(Bytes bytes) {
   return hand_out(piece.data + *piece.arena.allocate(bytes));
 }
 
+// An allocation for one block alone, or null where the capacity has no room for it.
+std::byte* Region::take_apart(Bytes bytes) {
+  if (!has_arena()) {
+    const Bytes size = round_up_to_granule(bytes);
+    if (capacity_ && size > *capacity_ / kGranule * kGranule - pieces_->allocated) return nullptr;
+    return pieces_->take(*driver_, at_, bytes);
+  }
+  Arena& arena = pieces_->pieces.front().arena;
+  const std::optional<Bytes> offset = arena.allocate(bytes);
+  if (!offset) return nullptr;
+  try {
+    std::byte* data = pieces_->take(*driver_, at_, bytes);
+    pieces_->offsets.emplace(data, *offset);
+    return data;
+  } catch (...) {
+    arena.free(*offset, bytes);
+    throw;
+  }
+}
+
 void Region::release(std::byte* data, Bytes bytes) noexcept {
   if (bytes == 0) return;
   const Bytes size = round_up_to_granule(bytes);
   const std::lock_guard lock(pieces_->mutex);
   pieces_->allocated -= size;
-  // Only the bytes that were asked for are addressable under the sanitizer.
-  if (pieces_->addressable) poison(data, bytes, true);
-  if (at_ == Location::pageable_host()) {
-    unpoison(data, size);
-    driver_->deallocate(at_, data, size);
+  if (pieces_->apart) {
+    if (has_arena()) {
+      pieces_->pieces.front().arena.free(pieces_->offsets.at(data), bytes);
+      pieces_->offsets.erase(data);
+    }
+    pieces_->give_back(*driver_, at_, data, bytes);
     return;
   }
+  // Only the bytes that were asked for are addressable under the sanitizer.
+  if (pieces_->addressable) poison(data, bytes, true);
   for (Piece& piece : pieces_->pieces) {
     if (data < piece.data || data >= piece.data + piece.arena.capacity()) continue;
     piece.arena.free(static_cast<Bytes>(data - piece.data), bytes);

@@ -42,13 +42,11 @@ Arena Region::arena() const {
 }
 
 Bytes Region::offset_of(const Block& block) const {
-  FHERES_CHECK(block.region_.get() == this);
-  return offset_of(block.data_);
-}
-
-Bytes Region::offset_of(const std::byte* data) const {
-  FHERES_CHECK(has_arena());
-  return data == nullptr ? 0 : static_cast<Bytes>(data - pieces_->pieces.front().data);
+  FHERES_CHECK(block.region_.get() == this && has_arena());
+  if (block.data_ == nullptr) return 0;
+  if (!pieces_->apart) return static_cast<Bytes>(block.data_ - pieces_->pieces.front().data);
+  const std::lock_guard lock(pieces_->mutex);
+  return pieces_->offsets.at(block.data_);
 }
 
 std::variant<Relocation, Obstruction> Region::relocate(std::span<Block* const> movable, Bytes wanted) {
@@ -81,11 +79,14 @@ Relocation::Relocation(Relocation&& other) noexcept
     : region_(std::exchange(other.region_, nullptr)),
       plan_(std::move(other.plan_)),
       blocks_(std::move(other.blocks_)),
+      copies_(std::move(other.copies_)),
       lost_(other.lost_) {}
 
 Relocation::~Relocation() {
   if (!region_) return;
   const std::lock_guard lock(region_->pieces_->mutex);
+  for (std::size_t k = 0; k < copies_.size(); ++k)
+    region_->pieces_->give_back(*region_->driver_, region_->at_, copies_[k], blocks_[k]->bytes_);
   if (lost_) {
     region_->pieces_->claimed.clear();  // taken for good: a copy may still run there
     return;
@@ -128,8 +129,10 @@ std::vector<Relocation::Step> Relocation::steps() const {
 
 void Relocation::copy_one(const Stream& stream, Bytes to, Bytes from, Bytes bytes) const {
   std::byte* base = region_->pieces_->pieces.front().data;
-  const Extent destination{region_->at_, base + to, bytes};
-  const Extent source{region_->at_, base + from, bytes};
+  copy_extent(stream, {region_->at_, base + to, bytes}, {region_->at_, base + from, bytes});
+}
+
+void Relocation::copy_extent(const Stream& stream, const Extent& destination, const Extent& source) const {
   if (stream) {
     region_->driver_->copy(stream, destination, source);
   } else {
@@ -139,6 +142,7 @@ void Relocation::copy_one(const Stream& stream, Bytes to, Bytes from, Bytes byte
 
 void Relocation::copy(const Stream& stream) {
   FHERES_CHECK(region_ != nullptr && static_cast<bool>(stream) == region_->at_.is_cuda());
+  if (region_->pieces_->apart) return copy_apart(stream);
   const std::vector<Step> all = steps();
   make_addressable();
   std::size_t done = 0;
@@ -155,6 +159,25 @@ void Relocation::copy(const Stream& stream) {
       lost_ = true;
       throw DeviceError(kLost, fmt::format("{} at {} could not be put back: {}", format_exact_bytes(bytes()),
                                            region_->at_.name(), e.what()));
+    }
+    throw;
+  }
+}
+
+// Blocks that are allocations of their own: the old ones stay whole until commit, so there is nothing to put back.
+void Relocation::copy_apart(const Stream& stream) {
+  copies_.reserve(blocks_.size());
+  try {
+    for (const Block* block : blocks_) {
+      copies_.push_back(region_->pieces_->take(*region_->driver_, region_->at_, block->bytes_));
+      copy_extent(stream, {region_->at_, copies_.back(), block->bytes_}, block->extent());
+    }
+    if (stream && !copies_.empty()) region_->driver_->synchronize(stream);
+  } catch (...) {
+    try {
+      if (stream) region_->driver_->synchronize(stream);
+    } catch (...) {
+      copies_.clear();  // a copy may still run there: kept until the process ends
     }
     throw;
   }
@@ -177,24 +200,40 @@ void Relocation::commit() {
   for (std::size_t k = 0; k < plan_.slides.size(); ++k) {
     const Slide& slide = plan_.slides[k];
     piece.arena.claim(slide.to, slide.bytes);
-    blocks_[k]->data_ = piece.data + slide.to;
+    if (region_->pieces_->apart) {
+      settle_apart(*blocks_[k], copies_[k], slide.to);
+    } else {
+      blocks_[k]->data_ = piece.data + slide.to;
+    }
     end = slide.to + slide.bytes;
   }
+  copies_.clear();
   region_->pieces_->claimed.clear();
   hide_free(end, plan_.window.end() - end);
   hide_tails();
   region_.reset();
 }
 
+void Relocation::settle_apart(Block& block, std::byte* copy, Bytes offset) const {
+  Region::Pieces& pieces = *region_->pieces_;
+  std::byte* before = std::exchange(block.data_, copy);
+  // The node is used again: nothing may fail here.
+  auto node = pieces.offsets.extract(before);
+  node.key() = copy;
+  node.mapped() = offset;
+  pieces.offsets.insert(std::move(node));
+  pieces.give_back(*region_->driver_, region_->at_, before, block.bytes_);
+}
+
 // ---- Poison
 
 void Relocation::make_addressable() const {
-  if (!region_->pieces_->addressable) return;
+  if (!region_->pieces_->has_gaps()) return;
   unpoison(region_->pieces_->pieces.front().data + plan_.window.offset, plan_.window.bytes);
 }
 
 void Relocation::hide_free(Bytes offset, Bytes bytes) const {
-  if (!region_->pieces_->addressable) return;
+  if (!region_->pieces_->has_gaps()) return;
   // A gap that was not used is poisoned already, and may not be touched.
   unpoison(region_->pieces_->pieces.front().data + offset, bytes);
   poison(region_->pieces_->pieces.front().data + offset, bytes, true);
@@ -202,7 +241,7 @@ void Relocation::hide_free(Bytes offset, Bytes bytes) const {
 
 // The rest of a block's last granule stays a red zone.
 void Relocation::hide_tails() const {
-  if (!region_->pieces_->addressable) return;
+  if (!region_->pieces_->has_gaps()) return;
   for (const Block* block : blocks_)
     poison(block->data_ + block->bytes_, round_up_to_granule(block->bytes_) - block->bytes_, false);
 }

@@ -69,6 +69,8 @@ const char* kind_name(control::Conflict::Kind kind) {
       return "reserved";
     case control::Conflict::Kind::in_use:
       return "in-use";
+    case control::Conflict::Kind::staged:
+      return "staged";
     case control::Conflict::Kind::only_copy:
       return "only-copy";
   }

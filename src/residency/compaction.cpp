@@ -35,9 +35,8 @@ Layout Core::layout(std::optional<std::span<const HandleId>> only) const {
   for (const Carving& carving : carvings) {
     const ReservationRecord* record = state.reservation(carving.id);
     if (record == nullptr || !follow(record->spec.at)) continue;
-    const memory::Region& storage = *regions[record->spec.at.index()];
     for (const Carving::Piece& piece : carving.pieces)
-      now.add(record->spec.label, record->spec.at, {storage.offset_of(piece.data), piece.bytes});
+      now.add(record->spec.label, record->spec.at, {piece.offset, piece.bytes});
   }
   return now;
 }

@@ -57,6 +57,7 @@ struct Carving {
   struct Piece {
     const std::byte* data;
     Bytes bytes;
+    Bytes offset;  // in the region's arena, where it has one: nothing slides it
   };
   ReservationId id;
   Bytes carved = 0;       // in whole granules

@@ -225,6 +225,22 @@ class DryRun {
       return false;
     }
     add_compacted(*t.destination, std::get<Bytes>(placed), told);
+    return t.staging == 0 || stage(told, t);
+  }
+
+  // R64: the block that a copy between devices goes through, made last. What arrives later keeps it.
+  bool stage(ActionExplanation& told, const Transition& t) {
+    const Location pinned = Location::pinned_host();
+    const HandleId value = value_of(t.action);
+    auto kept = layout_.keep(state_, pinned, t.bytes, state_.record(value).spec->name);
+    if (auto* refusal = std::get_if<Refusal>(&kept)) {
+      refusal->value = value;
+      told.refusal = std::move(*refusal);
+      return false;
+    }
+    const Layout::Kept& made = std::get<Layout::Kept>(kept);
+    add_compacted(pinned, made.compacted, told);
+    if (!t.asynchronous) layout_.give_back(pinned, made.piece);
     return true;
   }
 

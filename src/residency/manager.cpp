@@ -1,5 +1,7 @@
 #include <stdexcept>
 
+#include <fmt/format.h>
+
 #include <fheres/residency/manager.hpp>
 
 #include "residency/core.hpp"
@@ -10,6 +12,11 @@ namespace fheres::residency {
 
 Manager::Manager(std::shared_ptr<memory::Driver> driver, ManagerOptions options) {
   if (!driver) throw std::invalid_argument("a manager needs a driver");
+  for (const auto& [a, b] : options.copies.peers) {
+    if (driver->are_peers(a, b)) continue;
+    throw std::invalid_argument(
+        fmt::format("expected peers that copy to each other directly, got {} and {}", a.name(), b.name()));
+  }
   core_ = std::make_shared<Core>(std::move(driver), std::move(options));
 }
 

@@ -104,7 +104,9 @@ void Core::note_carved(ReservationId which, const memory::Block& block) {
   const auto carving =
       std::find_if(carvings.begin(), carvings.end(), [&](const Carving& c) { return c.id == which; });
   FHERES_CHECK(carving != carvings.end());
-  carving->pieces.push_back({block.data(), block.bytes()});
+  const memory::Region& storage = *block.region();
+  carving->pieces.push_back(
+      {block.data(), block.bytes(), storage.has_arena() ? storage.offset_of(block) : 0});
 }
 
 void Core::end_allocation(ReservationId which, const std::byte* data, Bytes bytes) noexcept {

@@ -35,7 +35,7 @@ const Materialization* State::source_of(const ValueRecord& record, Location to,
 }
 
 std::variant<Transition, Refusal> State::resolve(const Action& action) const {
-  if (auto refusal = check(value_of(action))) return *refusal;
+  if (const HandleId value = value_of(action); !is_live(value)) return *check(value);
   if (const auto* drop = std::get_if<Drop>(&action)) return resolve_drop(*drop);
   if (const auto* discard = std::get_if<Discard>(&action)) return resolve_discard(*discard);
   Transition transition;
@@ -240,8 +240,12 @@ void State::abort(const Transition& t) {
 
 std::vector<Location> State::arrivals_in_the_way(const Action& action) const {
   std::vector<Location> found;
-  if (check(value_of(action))) return found;
-  const ValueRecord& record = values_[value_of(action).serial];
+  const HandleId value = value_of(action);
+  if (!is_live(value)) return found;
+  const ValueRecord& record = values_[value.serial];
+  if (std::none_of(record.materializations.begin(), record.materializations.end(),
+                   [](const Materialization& m) { return m.arrival.has_value(); }))
+    return found;
   std::optional<Location> gone;
   if (const auto* drop = std::get_if<Drop>(&action)) gone = drop->at;
   if (const auto* move = std::get_if<Move>(&action)) {

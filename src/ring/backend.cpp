@@ -18,4 +18,10 @@ void Backend::switch_whole(ConstDigits digits, const Source& source, const std::
   switch_group(digits, source, key, key_digits, tile.limb_range(k, out.limbs), out, stream);
 }
 
+void Backend::mod_down_tensor(ConstView special, View values, ConstView a, ConstView b, View tile,
+                              const memory::Stream& stream) const {
+  mod_down(special, values, {}, {}, tile, stream);
+  tensor_add(a, b, values, stream);
+}
+
 }  // namespace fheres::ring

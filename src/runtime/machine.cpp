@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -24,7 +25,27 @@ std::shared_ptr<memory::Driver> make_cuda(std::vector<int> devices, int needed) 
         fmt::format("the document uses {} cuda device{}, and {} {} given", needed, needed == 1 ? "" : "s",
                     devices.size(), devices.size() == 1 ? "is" : "are"));
   }
-  return memory::make_cuda_driver(devices);
+  memory::CudaOptions options;
+  options.devices = std::move(devices);
+  return memory::make_cuda_driver(options);
+}
+
+Machine choose(const DeviceChoice& choice, int devices_needed) {
+  switch (choice.kind) {
+    case DeviceChoice::Kind::emulated:
+      return {make_emulated(devices_needed), ""};
+    case DeviceChoice::Kind::cuda:
+      return {make_cuda(choice.devices, devices_needed), ""};
+    case DeviceChoice::Kind::automatic:
+      break;
+  }
+  if (devices_needed > 0 && memory::cuda_device_count() >= devices_needed) {
+    std::vector<int> devices(static_cast<std::size_t>(devices_needed));
+    std::iota(devices.begin(), devices.end(), 0);
+    return {make_cuda(devices, devices_needed), ""};
+  }
+  return {make_emulated(devices_needed),
+          fmt::format("running on the emulated device ({})", memory::cuda_status())};
 }
 
 }  // namespace
@@ -42,6 +63,10 @@ int devices_needed(const workload::Workload& workload) {
     if (at.is_cuda()) needed = std::max(needed, at.device() + 1);
   };
   for (const workload::LocationEntry& entry : workload.world.locations) count(entry.at);
+  for (const auto& [a, b] : workload.world.peers) {
+    count(a);
+    count(b);
+  }
   for (const workload::Value& value : workload.world.values) {
     for (const memory::Location at : value.at) count(at);
     if (value.source) count(*value.source);
@@ -54,29 +79,25 @@ int devices_needed(const workload::Workload& workload) {
     for (const workload::Requirement& item : stage.require) count(item.at);
     for (const workload::Reservation& item : stage.reserve) count(item.spec.at);
     if (!stage.plan) continue;
-    for (const auto* list : {&stage.plan->reclaim, &stage.plan->enter, &stage.plan->exit}) {
+    for (const auto* list :
+         {&stage.plan->reclaim, &stage.plan->enter, &stage.plan->prefetch, &stage.plan->exit}) {
       for (const workload::NamedAction& action : *list) count(action.at);
     }
   }
   return needed;
 }
 
-Machine select_machine(const DeviceChoice& choice, int devices_needed) {
-  switch (choice.kind) {
-    case DeviceChoice::Kind::emulated:
-      return {make_emulated(devices_needed), ""};
-    case DeviceChoice::Kind::cuda:
-      return {make_cuda(choice.devices, devices_needed), ""};
-    case DeviceChoice::Kind::automatic:
-      break;
+Machine select_machine(const DeviceChoice& choice, const workload::Workload& workload) {
+  Machine machine = choose(choice, devices_needed(workload));
+  for (const auto& [a, b] : workload.world.peers) {
+    if (machine.driver->are_peers(a, b)) continue;
+    throw memory::DeviceError(
+        "choosing devices",
+        fmt::format("the document says that {} and {} copy to each other directly, and these "
+                    "two of {} do not reach each other",
+                    a.name(), b.name(), machine.driver->describe(a)));
   }
-  if (devices_needed > 0 && memory::cuda_device_count() >= devices_needed) {
-    std::vector<int> devices(static_cast<std::size_t>(devices_needed));
-    std::iota(devices.begin(), devices.end(), 0);
-    return {make_cuda(devices, devices_needed), ""};
-  }
-  return {make_emulated(devices_needed),
-          fmt::format("running on the emulated device ({})", memory::cuda_status())};
+  return machine;
 }
 
 }  // namespace fheres::runtime

@@ -68,6 +68,7 @@ class Session {
   void open_manager() {
     residency::ManagerOptions options;
     options.budgets = workload_.world.budgets();
+    options.copies = workload_.world.copies();
     options.observe_devices = true;
     options.warn = [this](const std::string& line) {
       const std::lock_guard lock(warnings_mutex_);

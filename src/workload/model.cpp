@@ -12,6 +12,12 @@ std::map<Location, Bytes> World::budgets() const {
   return result;
 }
 
+residency::CopyRules World::copies() const {
+  residency::CopyRules rules;
+  rules.peers = peers;
+  return rules;
+}
+
 void World::set_budget(Location at, Bytes budget) {
   const auto place = std::find_if(locations.begin(), locations.end(),
                                   [&](const LocationEntry& entry) { return entry.at >= at; });

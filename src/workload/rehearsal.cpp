@@ -37,7 +37,7 @@ class Rehearser {
                 {},
                 0,
                 0,
-                State(kRehearsal, world.budgets()),
+                State(kRehearsal, world.budgets(), {}, world.copies()),
                 residency::Layout(world.budgets())} {
     for (const auto& [at, budget] : world.budgets()) followed_.push_back(at);
     if (world.policy.search_state_limit) options_.search_state_limit = *world.policy.search_state_limit;

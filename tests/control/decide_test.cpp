@@ -123,6 +123,32 @@ TEST_CASE("R57 loading charges the source location for that time, and room is ma
   CHECK(decision.explanation.at(pinned)->charged_after == 0);
 }
 
+TEST_CASE(
+    "R57 a value that is made on a device and kept on the host gets room there for that time, as explained") {
+  World world({{cuda0, 6 * kMiB}});
+  world.put("cold", 4 * kMiB, {pageable, cuda0});
+  const HandleId key = world.put_source("key", 3 * kMiB, cuda0);
+  const Decision decision = world.decision({"r", {{key, pageable}}, {}});
+  CHECK(victims(decision) == "cold at cuda:0");
+  CHECK(decision.explanation.at(cuda0)->peak_charged == 4 * kMiB);
+  CHECK(decision.explanation.at(cuda0)->charged_after == 0);
+  world.reserve(cuda0, kMiB, "others");
+  CHECK(victims(world.decision({"r", {{key, pageable}}, {{cuda0, 2 * kMiB, "workspace"}}})) ==
+        "cold at cuda:0");
+  const Infeasible answer = world.infeasible({"r", {{key, pageable}}, {{cuda0, 3 * kMiB, "workspace"}}});
+  CHECK(names(answer.conflict) == "key workspace others");
+}
+
+TEST_CASE("R58 where only a search finds the way, the plan names every endpoint, those that stay put too") {
+  World world({{pinned, 4 * kMiB}, {cuda0, 4 * kMiB}}, {{cuda0, {pageable}}});
+  const HandleId a = world.put_exclusive("a", 4 * kMiB, pinned);
+  const HandleId b = world.put_exclusive("b", 4 * kMiB, cuda0);
+  const HandleId c = world.put("c", kMiB, {pageable});
+  const Decision decision = world.decision({"r", {{c, pageable}, {a, cuda0}, {b, pinned}}, {}});
+  CHECK(victims(decision) == "b at cuda:0");
+  CHECK(decision.plan.enter.size() == 3);
+}
+
 TEST_CASE("R57 an exclusive move releases its source for what comes after") {
   World world({{pinned, 4 * kMiB}, {cuda0, 4 * kMiB}});
   const HandleId x = world.put_exclusive("x", 4 * kMiB, pinned);

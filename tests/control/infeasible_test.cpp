@@ -68,6 +68,32 @@ TEST_CASE("R60 an exclusive endpoint that is protected elsewhere is infeasible a
   CHECK_FALSE(answer.short_by.has_value());
 }
 
+TEST_CASE("R60 a value that has no bytes yet is infeasible at once, whatever else there is") {
+  World world({{cuda0, 10 * kMiB}});
+  for (std::size_t i = 0; i < 10; ++i) world.put(numbered("v", i), kMiB, {pageable, cuda0});
+  const HandleId later = world.state.announce(World::spec("later", kMiB, residency::ReplicaMode::replicable,
+                                                          residency::Recoverability::must_preserve));
+  const Infeasible answer = world.infeasible({"r", {{later, cuda0}}, {}});
+  CHECK(answer.reason ==
+        "request `r` cannot be served: later (1 MiB) required at cuda:0, which has no bytes yet");
+  CHECK(answer.explored_states == 0);
+  CHECK(answer.irreducible);
+}
+
+TEST_CASE("R60 R64 the staging of a value on its way between devices is named where it takes the room") {
+  World world({{pinned, 4 * kMiB}});
+  const HandleId moving = world.put("moving", 3 * kMiB, {cuda0});
+  world.apply(residency::Ensure{moving, cuda1, {}, true});
+  const HandleId a = world.put("a", 2 * kMiB, {pageable});
+  const Infeasible answer = world.infeasible({"r", {{a, pinned}}, {}});
+  CHECK(names(answer.conflict) == "a moving");
+  CHECK(answer.conflict[1].kind == Conflict::Kind::staged);
+  CHECK(answer.conflict[1].text() == "moving (3 MiB) staged at pinned-host on its way");
+  CHECK(names(answer.holders) == "moving");
+  world.state.settle(moving, cuda1);
+  CHECK(world.decision({"r", {{a, pinned}}, {}}).evictions.empty());
+}
+
 TEST_CASE("R60 a load that its source location has no room for is infeasible by a sum") {
   World world({{pinned, 3 * kMiB}});
   const HandleId a = world.put_source("a", 4 * kMiB, pinned);

@@ -1,15 +1,18 @@
-// Small random worlds: what decide answers against what brute force finds.
+// Small random worlds: what decide answers against brute force, and against policy order done naively.
+// FHERES_WORLDS, FHERES_WORLD_VALUES and FHERES_SEED say how many, how large, and from which seed.
 #include <algorithm>
 #include <cstdlib>
-#include <map>
-#include <random>
-#include <set>
 
 #include <doctest/doctest.h>
 
 #include <fheres/residency/explain.hpp>
 
-#include "world.hpp"
+#include "board.hpp"
+#include "control/exhaustive.hpp"
+#include "control/greedy.hpp"
+#include "policy_order.hpp"
+#include "puzzle.hpp"
+#include "support/random.hpp"
 
 using namespace fheres;
 using namespace fheres::control;
@@ -18,187 +21,113 @@ using namespace fheres::control::testing;
 namespace {
 
 using residency::Action;
-using residency::Materialization;
 using residency::Refusal;
-using residency::Transition;
-using residency::ValueRecord;
 
-class Dice {
- public:
-  explicit Dice(std::uint64_t seed) : engine_(seed) {}
-  std::uint64_t below(std::uint64_t bound) { return engine_() % bound; }
-  bool one_in(std::uint64_t n) { return below(n) == 0; }
-  template <class T>
-  const T& pick(const std::vector<T>& from) {
-    return from[below(from.size())];
-  }
-
- private:
-  std::mt19937_64 engine_;
-};
-
-struct Puzzle {
-  World world;
-  Request request;
-};
-
-Puzzle random_puzzle(std::uint64_t seed) {
-  Dice dice(seed);
-  std::vector<Location> places{pinned, cuda0, dice.one_in(2) ? cuda1 : pageable};
-  std::map<Location, Bytes> budgets;
-  for (const Location at : places) {
-    if (at == pageable ? dice.one_in(2) : !dice.one_in(6)) budgets[at] = kGranule * (2 + dice.below(9));
-  }
-  DeterministicTieredLRU::Tiers tiers;
-  for (const Location from : places) {
-    std::vector<Location> others;
-    for (const Location to : places) {
-      if (to != from && dice.one_in(2)) others.push_back(to);
-    }
-    if (dice.one_in(2)) std::reverse(others.begin(), others.end());
-    if (!others.empty()) tiers[from] = others;
-  }
-  Puzzle puzzle{World(budgets, tiers), {"r", {}, {}}};
-  World& world = puzzle.world;
-
-  const std::size_t count = 1 + dice.below(4);
-  const Bytes usual = kGranule * (1 + dice.below(4));
-  std::vector<HandleId> values;
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::string name = numbered("v", i);
-    const Bytes bytes = dice.one_in(2) ? usual : kGranule * (1 + dice.below(8));
-    const Location start = dice.pick(places);
-    std::optional<HandleId> value;
-    if (dice.one_in(3)) {
-      value = world.put_source(name, bytes, start);
-    } else {
-      const auto mode =
-          dice.one_in(3) ? residency::ReplicaMode::exclusive : residency::ReplicaMode::replicable;
-      const auto made = world.state.adopt(
-          World::spec(name, bytes, mode, residency::Recoverability::must_preserve), start, bytes);
-      if (const HandleId* adopted = std::get_if<HandleId>(&made)) value = *adopted;
-    }
-    if (!value) continue;
-    for (const Location at : places) {
-      if (dice.one_in(2)) world.state.apply(residency::Ensure{*value, at, {}});
-    }
-    for (const Materialization& there : world.state.record(*value).materializations) {
-      if (dice.one_in(6)) world.hold(*value, there.at);
-    }
-    if (dice.one_in(3)) world.metadata.set(*value, static_cast<std::int64_t>(dice.below(3)), {});
-    if (dice.one_in(3)) world.metadata.touch(std::vector{*value});
-    values.push_back(*value);
-  }
-  if (dice.one_in(4)) world.state.reserve({dice.pick(places), kGranule * dice.below(3), "others"});
-  if (values.empty()) values.push_back(world.put("spare", kGranule, {Location::cuda(9)}));
-
-  const std::size_t wanted = 1 + dice.below(3);
-  for (std::size_t i = 0; i < wanted; ++i) {
-    const Requirement next{dice.pick(values), dice.pick(places)};
-    const bool exclusive =
-        world.state.record(next.value).spec->replica_mode == residency::ReplicaMode::exclusive;
-    const bool clash =
-        std::any_of(puzzle.request.require.begin(), puzzle.request.require.end(),
-                    [&](const auto& r) { return r == next || (exclusive && r.value == next.value); });
-    if (!clash) puzzle.request.require.push_back(next);
-  }
-  for (std::size_t i = 0; i < 2; ++i) {
-    if (dice.one_in(3)) {
-      puzzle.request.reserve.push_back(
-          {dice.pick(places), kGranule * dice.below(4), numbered("reservation ", i)});
-    }
-  }
-  return puzzle;
+std::uint64_t setting(const char* name, std::uint64_t otherwise) {
+  const char* text = std::getenv(name);
+  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
 }
 
-// Every situation that any sequence of legal steps reaches, in the order of bytes moved, by State's own rules and
-// nothing of the planner.
-class BruteForce {
- public:
-  BruteForce(const State& start, const Request& request, const Policy& policy)
-      : request_(request), policy_(policy) {
-    visit(start, false, 0);
-    while (!open_.empty() && !least_) {
-      auto first = open_.begin();
-      const Bytes cost = first->first;
-      const Node node = std::move(first->second);
-      open_.erase(first);
-      if (!closed_.insert(key(node)).second) continue;
-      if (node.reserved && all_there(node.state)) least_ = cost;
-      expand(node, cost);
-    }
+Board board_of(const Puzzle& puzzle) {
+  return Board(puzzle.world.state, puzzle.request, puzzle.world.policy);
+}
+
+std::string text_of(const Action& action) {
+  std::string text = std::string(" ") + residency::verb_of(action) + " v" +
+                     std::to_string(value_of(action).serial) + " " + residency::location_of(action)->name();
+  if (const auto* move = std::get_if<residency::Move>(&action); move != nullptr && move->from)
+    text += " from " + move->from->name();
+  return text;
+}
+
+struct Sequence {
+  std::vector<Action> reclaim, enter;
+  friend bool operator==(const Sequence&, const Sequence&) = default;
+
+  std::string text() const {
+    std::string said;
+    for (const Action& action : reclaim) said += text_of(action) + ";";
+    said += " |";
+    for (const Action& action : enter) said += text_of(action) + ";";
+    return said;
   }
-  bool served() const { return least_.has_value(); }
-  std::optional<Bytes> least_bytes() const { return least_; }
-
- private:
-  struct Node {
-    State state;
-    bool reserved;
-  };
-
-  static std::vector<std::size_t> key(const Node& node) {
-    std::vector<std::size_t> key{node.reserved};
-    for (const ValueRecord& record : node.state.records()) {
-      for (const Materialization& there : record.materializations) key.push_back(there.at.index());
-      key.push_back(Location::kCount);
-    }
-    return key;
-  }
-
-  bool all_there(const State& state) const {
-    return std::all_of(request_.require.begin(), request_.require.end(),
-                       [&](const Requirement& r) { return state.record(r.value).at(r.at) != nullptr; });
-  }
-
-  void visit(const State& state, bool reserved, Bytes cost) { open_.emplace(cost, Node{state, reserved}); }
-
-  void try_action(const Node& node, const Action& action, Bytes cost) {
-    State next = node.state;
-    const auto result = next.apply(action);
-    const Transition* done = std::get_if<Transition>(&result);
-    if (done != nullptr && done->work != Transition::Work::nothing)
-      visit(next, node.reserved, cost + done->bytes);
-  }
-
-  void expand(const Node& node, Bytes cost) {
-    if (!node.reserved) {
-      State next = node.state;
-      const bool all = std::all_of(request_.reserve.begin(), request_.reserve.end(), [&](const auto& spec) {
-        return std::holds_alternative<residency::ReservationId>(next.reserve(spec));
-      });
-      if (all) visit(next, true, cost);
-    }
-    for (std::uint64_t serial = 0; serial < node.state.records().size(); ++serial) {
-      const HandleId value = node.state.handle(serial);
-      for (const Materialization& there : node.state.records()[serial].materializations) {
-        try_action(node, residency::Drop{value, there.at}, cost);
-        for (const Location tier : policy_.fallback_tiers(there.at)) {
-          try_action(node, residency::Move{value, tier, there.at}, cost);
-        }
-      }
-    }
-    if (!node.reserved) return;
-    for (const Requirement& wanted : request_.require) {
-      const bool exclusive =
-          node.state.record(wanted.value).spec->replica_mode == residency::ReplicaMode::exclusive;
-      if (exclusive) {
-        try_action(node, residency::Move{wanted.value, wanted.at, {}}, cost);
-      } else {
-        try_action(node, residency::Ensure{wanted.value, wanted.at, {}}, cost);
-      }
-    }
-  }
-
-  const Request& request_;
-  const Policy& policy_;
-  std::set<std::vector<std::size_t>> closed_;
-  std::multimap<Bytes, Node> open_;
-  std::optional<Bytes> least_;
 };
 
-bool possible(const State& state, const Request& request, const Policy& policy) {
-  return BruteForce(state, request, policy).served();
+// The board's line as a plan: what comes before the reservations, and what after them.
+Sequence sequence_of(const Board& board, const PolicyOrder::Line& line) {
+  Sequence sequence;
+  Board::Position now = board.start();
+  bool reserved = false;
+  for (const Board::Move& move : line) {
+    if (move.kind == Board::Move::Kind::reserve) {
+      reserved = true;
+    } else {
+      (reserved ? sequence.enter : sequence.reclaim).push_back(board.action_of(now, move));
+    }
+    now = board.make(now, move).next.value_or(now);
+  }
+  return sequence;
+}
+
+Step step_of(const Puzzle& puzzle, const Board& board, const Board::Move& move) {
+  using Kind = Board::Move::Kind;
+  if (move.kind == Kind::reserve) return {.kind = Step::Kind::reserve};
+  Step step{.kind = move.kind == Kind::place ? Step::Kind::place : Step::Kind::evict,
+            .value = puzzle.world.state.handle(move.value),
+            .at = board.places()[move.at].at};
+  if (move.kind == Kind::offload) step.to = board.places()[move.to].at;
+  return step;
+}
+
+std::vector<Step> steps_of(const Puzzle& puzzle, const Board& board, const PolicyOrder::Line& line) {
+  std::vector<Step> steps;
+  for (const Board::Move& move : line) steps.push_back(step_of(puzzle, board, move));
+  return steps;
+}
+
+// R58: the planner's first complete sequence, before anything is left out, is the one that the words say; and what is
+// left of it, the plan (R59).
+void check_order(const Puzzle& puzzle, const Board& board, const Decision& decision,
+                 std::uint64_t& searched) {
+  const Problem problem(puzzle.world.state, puzzle.request, puzzle.world.policy, puzzle.world.metadata);
+  const PolicyOrder order(board, puzzle.world.state, puzzle.world.metadata);
+  Run run(problem);
+  std::uint64_t explored = 0;
+  std::optional<Location> lacking;
+  const bool direct = greedy(problem, run, explored, lacking);
+  const std::optional<PolicyOrder::Line> direct_line = order.direct();
+  REQUIRE(direct == direct_line.has_value());
+  std::optional<PolicyOrder::Line> line = direct_line;
+  if (!direct) {
+    ++searched;
+    run = Run(problem);
+    REQUIRE(search_exhaustively(problem, run, 1'000'000, explored) == Verdict::served);
+    line = order.searched(1'000'000);
+    REQUIRE(line.has_value());
+  }
+  const auto text = [&](const std::vector<Step>& steps) {
+    std::string said;
+    for (const Step& step : steps)
+      said += (step.kind == Step::Kind::reserve ? " reserve"
+               : step.kind == Step::Kind::place ? " +v"
+                                                : " -v") +
+              std::to_string(step.value.serial) + " " + step.at.name() +
+              (step.to ? " to " + step.to->name() : "") + ";";
+    return said;
+  };
+  CHECK(text(run.way().steps) == text(steps_of(puzzle, board, *line)));
+  const PolicyOrder::Line tidy = direct ? order.tidied(*line) : order.tidied_with_earlier_tiers(*line);
+  const Sequence expected = sequence_of(board, tidy);
+  const Sequence planned{decision.plan.reclaim, decision.plan.enter};
+  INFO("expected:" << expected.text() << " planned:" << planned.text());
+  CHECK(planned == expected);
+}
+
+bool serves(const Puzzle& puzzle, const residency::Plan& plan) {
+  const residency::Simulation run = residency::simulate(puzzle.world.state, plan);
+  return run.explanation.feasible && plan.exit.empty() && plan.reservations == puzzle.request.reserve &&
+         std::all_of(puzzle.request.require.begin(), puzzle.request.require.end(),
+                     [&](const Requirement& r) { return run.state.record(r.value).at(r.at) != nullptr; });
 }
 
 // The plan without its i-th action of reclaim and enter, and without what then has nothing to act on.
@@ -219,152 +148,170 @@ std::optional<residency::Plan> without(const State& start, const residency::Plan
     return true;
   };
   if (!walk(plan.reclaim, shorter.reclaim)) return std::nullopt;
-  for (const auto& reservation : plan.reservations) {
+  for (const auto& reservation : plan.reservations)
     if (std::holds_alternative<Refusal>(state.reserve(reservation))) return std::nullopt;
-  }
   if (!walk(plan.enter, shorter.enter)) return std::nullopt;
   return shorter;
 }
 
-bool serves(const State& start, const Request& request, const residency::Plan& plan) {
-  const residency::Simulation run = residency::simulate(start, plan);
-  return run.explanation.feasible && plan.exit.empty() && plan.reservations == request.reserve &&
-         std::all_of(request.require.begin(), request.require.end(),
-                     [&](const Requirement& r) { return run.state.record(r.value).at(r.at) != nullptr; });
-}
-
-// The world that has only some lines of a conflict.
-struct Restricted {
-  State state;
-  Request request;
-};
-Restricted restricted(const Puzzle& puzzle, const std::vector<Conflict>& lines) {
-  Restricted result{puzzle.world.state, {"r", {}, {}}};
-  State& state = result.state;
-  const auto requested = [&](HandleId value) {
-    return std::any_of(puzzle.request.require.begin(), puzzle.request.require.end(),
-                       [&](const Requirement& r) { return r.value == value; });
-  };
-  for (std::uint64_t serial = 0; serial < state.records().size(); ++serial) {
-    const HandleId value = state.handle(serial);
-    const auto places = state.records()[serial].materializations;
-    bool named = false;
-    for (const Conflict& line : lines) named = named || line.value == value;
-    for (const Materialization& there : places) {
-      bool guarded = false;
-      for (const Conflict& line : lines) {
-        guarded = guarded || (line.value == value && line.kind != Conflict::Kind::requirement &&
-                              (line.at == there.at || !requested(value)));
-      }
-      for (std::uint32_t i = 0; !guarded && i < there.protection.hold; ++i) {
-        state.unprotect(value, there.at, State::Token::hold);
-      }
-    }
-    if (!named) state.apply(residency::Discard{value});
-  }
-  for (const auto& record : puzzle.world.state.reservations()) {
-    const bool named = std::any_of(lines.begin(), lines.end(),
-                                   [&](const Conflict& c) { return c.reservation == record.id; });
-    if (!named) state.release(record.id);
-  }
-  for (const Conflict& line : lines) {
-    if (line.kind == Conflict::Kind::requirement) result.request.require.push_back({*line.value, line.at});
-    if (line.kind != Conflict::Kind::reservation) continue;
-    for (const auto& reservation : puzzle.request.reserve) {
-      if (reservation.label == line.name) result.request.reserve.push_back(reservation);
-    }
-  }
-  return result;
-}
-
-std::uint64_t setting(const char* name, std::uint64_t otherwise) {
-  const char* text = std::getenv(name);
-  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
-}
-
 void check_decision(const Puzzle& puzzle, const Decision& decision) {
-  const State& state = puzzle.world.state;
-  std::string text;
-  for (const auto* part : {&decision.plan.reclaim, &decision.plan.enter}) {
-    for (const Action& action : *part) {
-      text += std::string(" ") + residency::verb_of(action) + " v" + std::to_string(value_of(action).serial) +
-              " " + residency::location_of(action)->name() + ";";
-    }
-    text += " |";
+  INFO("plan:" << Sequence{decision.plan.reclaim, decision.plan.enter}.text());
+  CHECK(serves(puzzle, decision.plan));
+  std::size_t known = 0;
+  for (std::size_t i = 0; i < decision.plan.reclaim.size() + decision.plan.enter.size(); ++i) {
+    const std::size_t entered = i - decision.plan.reclaim.size();
+    const Action& action =
+        i < decision.plan.reclaim.size() ? decision.plan.reclaim[i] : decision.plan.enter[entered];
+    if (known == decision.evictions.size() || !(decision.evictions[known].action == action)) continue;
+    INFO(decision.evictions[known].reason());
+    ++known;
+    const std::optional<residency::Plan> shorter = without(puzzle.world.state, decision.plan, i);
+    CHECK_FALSE((shorter && serves(puzzle, *shorter)));
   }
-  INFO("plan:" << text);
-  CHECK(serves(state, puzzle.request, decision.plan));
-  for (const Eviction& eviction : decision.evictions) {
-    CHECK_FALSE(eviction.reason().empty());
-    std::size_t index = 0;
-    const auto& reclaim = decision.plan.reclaim;
-    const auto found = std::find(reclaim.begin(), reclaim.end(), eviction.action);
-    if (found != reclaim.end()) {
-      index = static_cast<std::size_t>(found - reclaim.begin());
-    } else {
-      const auto& enter = decision.plan.enter;
-      index = reclaim.size() + static_cast<std::size_t>(
-                                   std::find(enter.begin(), enter.end(), eviction.action) - enter.begin());
-    }
-    INFO(eviction.reason());
-    const std::optional<residency::Plan> shorter = without(state, decision.plan, index);
-    CHECK_FALSE((shorter && serves(state, puzzle.request, *shorter)));
-  }
+  CHECK(known == decision.evictions.size());
 }
 
-void check_infeasible(const Puzzle& puzzle, const Infeasible& answer) {
+struct Tally {
+  std::uint64_t feasible = 0, evicting = 0, searched = 0, cheaper = 0, infeasible = 0, exhausted = 0;
+  std::uint64_t inconclusive = 0, too_large = 0, positions = 0;
+};
+
+// Worlds of this many positions are too large for brute force.
+constexpr std::size_t kPositions = 1u << 26;
+
+void check_infeasible(const Puzzle& puzzle, const Infeasible& answer, Tally& tally) {
   CHECK(answer.irreducible);
   CHECK_FALSE(answer.conflict.empty());
-  const Restricted all = restricted(puzzle, answer.conflict);
-  CHECK_FALSE(possible(all.state, all.request, puzzle.world.policy));
+  const auto possible = [&](const std::vector<Conflict>& lines) {
+    const BruteForce brute = brute_force(board_of(restricted(puzzle, lines)), kPositions);
+    tally.too_large += brute.gave_up ? 1 : 0;
+    return brute.least.has_value();
+  };
+  CHECK_FALSE(possible(answer.conflict));
   for (std::size_t i = 0; i < answer.conflict.size(); ++i) {
     std::vector<Conflict> fewer = answer.conflict;
     fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
-    const Restricted rest = restricted(puzzle, fewer);
     INFO("without " << answer.conflict[i].text());
-    CHECK(possible(rest.state, rest.request, puzzle.world.policy));
+    CHECK(possible(fewer));
+  }
+}
+
+// With a lower limit the answer is the same, or there is none and the limit was reached.
+void check_limit(const Puzzle& puzzle, std::uint64_t limit, const Outcome& outcome) {
+  DecideOptions options;
+  options.search_state_limit = limit;
+  const Outcome limited =
+      decide(puzzle.world.state, puzzle.request, puzzle.world.policy, puzzle.world.metadata, options);
+  if (const auto* open = std::get_if<Inconclusive>(&limited)) {
+    CHECK(open->limit == limit);
+    CHECK(open->explored_states == limit);
+    return;
+  }
+  REQUIRE(limited.index() == outcome.index());
+  if (const auto* decision = std::get_if<Decision>(&limited))
+    CHECK(decision->plan == std::get<Decision>(outcome).plan);
+}
+
+void check_world(const Puzzle& puzzle, std::uint64_t seed, Tally& tally) {
+  const Outcome outcome = puzzle.world.decide(puzzle.request);
+  const Board board = board_of(puzzle);
+  const BruteForce brute = brute_force(board, kPositions);
+  tally.positions += brute.positions;
+  if (brute.gave_up) {
+    ++tally.too_large;
+    MESSAGE("too large for brute force: seed " << seed);
+    return;
+  }
+  if (const auto* open = std::get_if<Inconclusive>(&outcome)) {
+    ++tally.inconclusive;
+    CHECK(open->explored_states == open->limit);
+    return;
+  }
+  check_limit(puzzle, 1 + seed % 7, outcome);
+  CHECK(std::holds_alternative<Decision>(outcome) == brute.least.has_value());
+  if (const auto* decision = std::get_if<Decision>(&outcome)) {
+    if (!brute.least) return;
+    ++tally.feasible;
+    tally.evicting += decision->evictions.empty() ? 0 : 1;
+    check_decision(puzzle, *decision);
+    check_order(puzzle, board, *decision, tally.searched);
+    if (decision->least_bytes) CHECK(decision->bytes_moved == *brute.least);
+    DecideOptions by_bytes;
+    by_bytes.objective = Objective::bytes;
+    const Decision cheapest = decision_or_throw(
+        decide(puzzle.world.state, puzzle.request, puzzle.world.policy, puzzle.world.metadata, by_bytes));
+    check_decision(puzzle, cheapest);
+    CHECK(cheapest.least_bytes);
+    CHECK(cheapest.bytes_moved == *brute.least);
+    tally.cheaper += cheapest.bytes_moved < decision->bytes_moved ? 1 : 0;
+  } else if (const auto* answer = std::get_if<Infeasible>(&outcome)) {
+    ++tally.infeasible;
+    tally.exhausted += answer->explored_states > 0 ? 1 : 0;
+    INFO(answer->reason);
+    check_infeasible(puzzle, *answer, tally);
   }
 }
 
 }  // namespace
 
 TEST_CASE(
-    "R57 R58 R59 R60 in random small worlds every answer is what brute force finds, and so are the bytes") {
+    "R57 R58 R59 R60 in random small worlds every answer is what brute force finds, and so are order and "
+    "bytes") {
   const std::uint64_t first = setting("FHERES_SEED", 1);
-  const std::uint64_t count = setting("FHERES_WORLDS", 4000);
-  std::uint64_t feasible = 0, evicting = 0, infeasible = 0, searched = 0, cheaper = 0;
+  const std::uint64_t count = setting("FHERES_WORLDS", 10'000);
+  const std::uint64_t values = setting("FHERES_WORLD_VALUES", 4);
+  Tally tally;
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
     CAPTURE(seed);
-    const Puzzle puzzle = random_puzzle(seed);
-    const Outcome outcome = puzzle.world.decide(puzzle.request);
-    const std::optional<Bytes> least =
-        BruteForce(puzzle.world.state, puzzle.request, puzzle.world.policy).least_bytes();
-    const bool can = least.has_value();
-    CHECK(std::holds_alternative<Decision>(outcome) == can);
-    CHECK(std::holds_alternative<Infeasible>(outcome) == !can);
-    if (const auto* decision = std::get_if<Decision>(&outcome)) {
-      ++feasible;
-      evicting += decision->evictions.empty() ? 0 : 1;
-      check_decision(puzzle, *decision);
-      if (decision->least_bytes) CHECK(decision->bytes_moved == *least);
-      DecideOptions by_bytes;
-      by_bytes.objective = Objective::bytes;
-      const Decision cheapest = decision_or_throw(
-          decide(puzzle.world.state, puzzle.request, puzzle.world.policy, puzzle.world.metadata, by_bytes));
-      check_decision(puzzle, cheapest);
-      CHECK(cheapest.least_bytes);
-      CHECK(cheapest.bytes_moved == *least);
-      cheaper += cheapest.bytes_moved < decision->bytes_moved ? 1 : 0;
-    } else if (const auto* answer = std::get_if<Infeasible>(&outcome)) {
-      ++infeasible;
-      searched += answer->explored_states > 0 ? 1 : 0;
-      INFO(answer->reason);
-      check_infeasible(puzzle, *answer);
+    check_world(random_puzzle(seed, values), seed, tally);
+  }
+  MESSAGE("worlds " << count << " of up to " << values << " values from seed " << first << ": "
+                    << tally.feasible << " feasible, " << tally.evicting << " of them with evictions, "
+                    << tally.searched << " by the search, " << tally.cheaper
+                    << " with fewer bytes where that was asked for; " << tally.infeasible << " infeasible, "
+                    << tally.exhausted << " of them by exhaustion; " << tally.inconclusive
+                    << " inconclusive, " << tally.too_large << " too large for brute force, "
+                    << tally.positions << " positions");
+  CHECK(tally.inconclusive == 0);
+  CHECK(tally.too_large == 0);
+  if (count < 1000) return;  // a few need not have everything
+  CHECK(tally.evicting > count / 50);
+  CHECK(tally.searched > count / 500);
+  CHECK(tally.cheaper > count / 1000);
+  CHECK(tally.infeasible > count / 20);
+  CHECK(tally.exhausted > count / 500);
+}
+
+TEST_CASE("R57 the rules that brute force goes by are State's, along random walks") {
+  for (std::uint64_t seed = 1; seed <= 500; ++seed) {
+    CAPTURE(seed);
+    const Puzzle puzzle = random_puzzle(seed, 6);
+    const Board board = board_of(puzzle);
+    test::Random dice(seed);
+    State state = puzzle.world.state;
+    Board::Position now = board.start();
+    for (int step = 0; step < 30; ++step) {
+      using Kind = Board::Move::Kind;
+      Board::Move move{.kind = static_cast<Kind>(dice.below(4)),
+                       .value = dice.below(board.values().size()),
+                       .at = dice.below(board.places().size()),
+                       .to = dice.below(board.places().size())};
+      if (move.kind == Kind::reserve || state.records()[move.value].discarded) continue;
+      if (move.kind == Kind::offload && move.at == move.to) continue;
+      const Board::Result expected = board.make(now, move);
+      const Action action = board.action_of(now, move);
+      CAPTURE(text_of(action));
+      const auto result = state.apply(action);
+      const auto* done = std::get_if<residency::Transition>(&result);
+      const bool changed = done != nullptr && done->work != residency::Transition::Work::nothing;
+      REQUIRE(changed == expected.next.has_value());
+      if (const auto* refusal = std::get_if<Refusal>(&result)) {
+        REQUIRE((refusal->rule == Refusal::Rule::budget) == expected.lacking.has_value());
+        if (expected.lacking) REQUIRE(refusal->at == board.places()[*expected.lacking].at);
+      }
+      if (!changed) continue;
+      REQUIRE(done->bytes == expected.moved);
+      now = *expected.next;
     }
   }
-  MESSAGE("worlds " << count << " from seed " << first << ": " << feasible << " feasible, " << evicting
-                    << " of them with evictions, " << infeasible << " infeasible, " << searched
-                    << " of them by exhaustion; " << cheaper << " with fewer bytes where that was asked for");
-  CHECK(evicting > count / 50);
-  CHECK(infeasible > count / 20);
 }

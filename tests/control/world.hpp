@@ -2,7 +2,9 @@
 
 #include <initializer_list>
 #include <map>
+#include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -24,8 +26,9 @@ inline const Location cuda1 = Location::cuda(1);
 
 /// A small state to decide on, and everything that decide needs with it.
 struct World {
-  explicit World(std::map<Location, Bytes> budgets, DeterministicTieredLRU::Tiers tiers = {})
-      : state(residency::ManagerId{7}, budgets), policy(std::move(tiers)) {}
+  explicit World(std::map<Location, Bytes> budgets, DeterministicTieredLRU::Tiers tiers = {},
+                 std::optional<int> devices = {}, residency::CopyRules copies = {})
+      : state(residency::ManagerId{7}, budgets, devices, std::move(copies)), policy(std::move(tiers)) {}
 
   State state;
   DeterministicTieredLRU policy;

@@ -143,6 +143,9 @@ TEST_CASE("a region is one piece of exactly its budget, and gives no byte more")
 TEST_CASE("what the device has no room for is an allocation error, and the next call is not blamed for it") {
   const auto driver = make_cuda_driver();
   CHECK_THROWS_AS(driver->allocate(kDevice, Bytes{1} << 50), AllocationError);
+  CHECK_THROWS_AS(driver->allocate(kPinned, Bytes{1} << 46), AllocationError);
+  const auto apart = make_cuda_driver({.one_allocation_per_block = true});
+  CHECK_THROWS_AS(apart->allocate(kDevice, Bytes{1} << 50), AllocationError);
   CHECK_THROWS_AS(Region::make(driver, kDevice, Bytes{1} << 50), AllocationError);
   const Stream stream = driver->make_stream(kDevice, "test");
   CHECK_NOTHROW(driver->synchronize(stream));
@@ -177,9 +180,45 @@ TEST_CASE("work of a stream that lost its last handle still runs") {
 }
 
 TEST_CASE("a driver can be made for named devices, and not for one that is not there") {
-  const auto driver = make_cuda_driver({0});
+  const auto driver = make_cuda_driver({.devices = {0}});
   CHECK(driver->device_count() == 1);
   CHECK_FALSE(driver->present(Location::cuda(1)));
-  CHECK_THROWS_AS(make_cuda_driver({cuda_device_count()}), DeviceError);
-  CHECK_THROWS_AS(make_cuda_driver({-1}), DeviceError);
+  CHECK_THROWS_AS(make_cuda_driver({.devices = {cuda_device_count()}}), DeviceError);
+  CHECK_THROWS_AS(make_cuda_driver({.devices = {-1}}), DeviceError);
+}
+
+TEST_CASE(
+    "with one allocation a block, blocks keep their bytes through a compaction, and budgets are as they "
+    "were") {
+  const auto driver = make_cuda_driver({.one_allocation_per_block = true});
+  CHECK(driver->one_allocation_per_block(kDevice));
+  CHECK_FALSE(driver->one_allocation_per_block(kPinned));
+  std::mt19937_64 random(test_seed(13));
+  const Stream stream = driver->make_stream(kDevice, "test");
+  const auto region = Region::make(driver, kDevice, 8 * kMiB);
+  const Storage from(*driver, kPinned, 8 * kMiB), to(*driver, kPinned, 8 * kMiB);
+  from.randomize(random);
+  std::vector<Block> blocks;
+  for (int i = 0; i < 8; ++i) {
+    blocks.push_back(region->allocate(kMiB - static_cast<Bytes>(i)));
+    CHECK(region->offset_of(blocks.back()) == static_cast<Bytes>(i) * kMiB);
+    const Bytes bytes = blocks.back().bytes();
+    driver->copy(stream, blocks.back().extent(), {kPinned, from.extent.data + i * kMiB, bytes});
+  }
+  CHECK_THROWS_AS(region->allocate(1), AllocationError);
+  driver->synchronize(stream);
+  for (const std::size_t gone : {0, 2, 4, 6}) blocks[gone] = Block();
+  std::vector<Block*> movable;
+  for (const std::size_t kept : {1, 3, 5, 7}) movable.push_back(&blocks[kept]);
+  auto planned = region->relocate(movable, 4 * kMiB);
+  auto& relocation = std::get<Relocation>(planned);
+  relocation.copy(stream);
+  relocation.commit();
+  CHECK(region->largest_free() == 4 * kMiB);
+  for (const std::size_t kept : {1, 3, 5, 7}) {
+    const Block& block = blocks[kept];
+    driver->copy(stream, {kPinned, to.extent.data, block.bytes()}, block.extent());
+    driver->synchronize(stream);
+    CHECK(std::memcmp(to.extent.data, from.extent.data + kept * kMiB, block.bytes()) == 0);
+  }
 }

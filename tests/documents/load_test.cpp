@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <fheres/documents/load.hpp>
+#include <fheres/workload/rehearsal.hpp>
 
 using namespace fheres;
 using namespace fheres::documents;
@@ -246,4 +247,29 @@ TEST_CASE("a world of another document has its values and keys, before its first
   CHECK(requests.requests[0].require.size() == 3);
   CHECK(requests.world.values[requests.requests[0].require[1].value].spec.logical_bytes == 18 * kMiB);
   CHECK(loaded.sources.size() == 2);
+}
+
+TEST_CASE("R64: peers are pairs of two different devices, each once, and copies between others are staged") {
+  const std::string head =
+      std::string(kHead) + "locations: {pinned-host: {budget: 0 MiB}, cuda:1: {budget: 2 MiB}}\n";
+  const std::string rest =
+      "values: {v: {bytes: 1 MiB, at: cuda:0}}\nstages: [{name: s, require: {cuda:1: [v]}}]\n";
+  const auto staged = good(head + rest);
+  CHECK(staged.world.peers.empty());
+  CHECK(workload::rehearse(staged).answer == workload::Answer::infeasible);
+  const auto direct = good(head + "machine: {peers: [[cuda:1, cuda:0]]}\n" + rest);
+  CHECK(direct.world.copies().are_peers(workload::Location::cuda(0), workload::Location::cuda(1)));
+  CHECK(workload::rehearse(direct).answer == workload::Answer::feasible);
+
+  const auto at = [&](const std::string& peers) {
+    return found(head + "machine: {peers: " + peers + "}\n" + rest);
+  };
+  using Found = std::vector<std::string>;
+  CHECK(at("[[cuda:0, cuda:1], [cuda:1, cuda:0]]") == Found{"FHR0313@5:37"});
+  CHECK(at("[[cuda:0, cuda:0]]") == Found{"FHR0313@5:19"});
+  CHECK(at("[[cuda:0]]") == Found{"FHR0313@5:19"});
+  CHECK(at("[[cuda:0, pinned-host]]") == Found{"FHR0313@5:19"});
+  CHECK(at("[[cuda:0, gpu:1]]") == Found{"FHR0110@5:28"});
+  CHECK(at("[cuda:0]") == Found{"FHR0106@5:19"});
+  CHECK(at("cuda:0") == Found{"FHR0106@5:18"});
 }

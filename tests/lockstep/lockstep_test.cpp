@@ -55,9 +55,14 @@ TEST_CASE(
     }
   }
   if (one != nullptr || sequences < 1'000) return;
+  const std::string compacting =
+      fmt::format("{} of {} sequences compact, {} operations do", counts.compacted, sequences, counts.slides);
+  INFO(compacting);
+  if (std::getenv("FHERES_LOCKSTEP_COUNTS") != nullptr) fmt::print("{}\n", compacting);
+  CHECK(counts.compacted > sequences / 5);
   // A harness that draws nothing but refusals would agree with everything.
   for (std::size_t kind = 0; kind < kKinds; ++kind) {
-    const World::Count& count = counts[static_cast<Kind>(kind)];
+    const World::Count& count = counts.kinds[static_cast<Kind>(kind)];
     INFO(fmt::format("{}: {} done, {} refused, {} failed", name(static_cast<Kind>(kind)), count.done,
                      count.refused, count.failed));
     if (std::getenv("FHERES_LOCKSTEP_COUNTS") != nullptr) {

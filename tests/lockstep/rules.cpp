@@ -19,11 +19,8 @@ bool is_reconstructible(const RuleValue& value) {
 Rules::Rules(residency::ManagerId manager, const std::map<Location, Bytes>& budgets, int devices,
              residency::CopyRules copies)
     : manager_(manager), devices_(devices), copies_(std::move(copies)), budgets_(budgets) {
-  // Nobody outside sees the addresses of staging blocks, so there the rules count bytes only.
-  const bool staged = devices_ > 1 && copies_.peers.empty();
-  for (const auto& [at, bytes] : budgets) {
-    if (at.is_cuda() || (at == Location::pinned_host() && !staged)) arenas_.emplace(at, memory::Arena(bytes));
-  }
+  for (const auto& [at, bytes] : budgets)
+    if (at != Location::pageable_host()) arenas_.emplace(at, memory::Arena(bytes));
 }
 
 std::optional<Bytes> Rules::budget(Location at) const {
@@ -169,6 +166,8 @@ void Rules::judge_install(Expectation& expected, const RuleValue& value, Locatio
     expected.has_piece = has_piece(at, expected.bytes) && has_piece(*value.source, expected.bytes);
     if (*value.source != at && !admits(*value.source, storage)) expected.refusals.insert(kBudget);
     if (is_staged(value.source, at)) expected.staging = storage;
+    if (expected.staging != 0)
+      expected.has_piece = expected.has_piece && has_piece(Location::pinned_host(), expected.bytes);
     if (!admits(Location::pinned_host(), expected.staging)) expected.refusals.insert(kBudget);
     return;
   }
@@ -241,8 +240,11 @@ Bytes Rules::carry_out(const Action& action, const Expectation& expected, Bytes 
     RuleCopy copy;
     copy.actual = actual;
     copy.offset = take(*expected.destination, actual);
+    std::optional<Bytes> staged;
+    if (expected.staging != 0) staged = take(Location::pinned_host(), actual);
+    if (!expected.asynchronous) give_back(Location::pinned_host(), staged, actual);
     if (expected.asynchronous) {  // R21
-      RuleArrival arrival{serial, *expected.source, *expected.destination, expected.staging, actual, {}};
+      RuleArrival arrival{serial, *expected.source, *expected.destination, expected.staging, actual, staged};
       copy.arriving = true;
       copy.pending.insert(next_arrival_);
       value.copies.at(*expected.source).pending.insert(next_arrival_);

@@ -167,6 +167,7 @@ class Rules {
 
   // Addresses, after something of which the rules do not know how far it came.
   void readdress(std::uint64_t serial, Location at, std::optional<Bytes> offset);
+  void readdress_staging(std::uint64_t arrival, Bytes offset);
   /// Takes the location's arena from the addresses. False where two blocks overlap.
   bool rebuild_arena(Location at);
   void set_compacted(Location at, Bytes bytes) { compacted_[at] = bytes; }

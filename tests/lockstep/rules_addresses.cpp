@@ -34,6 +34,10 @@ std::vector<Rules::Sliding> Rules::blocks_at(Location at) {
     if (block.at == at && block.offset && block.bytes != 0)
       found.push_back({*block.offset, rounded(block.bytes), false, &*block.offset});
   }
+  for (auto& [key, arrival] : arrivals_) {
+    if (at == Location::pinned_host() && arrival.offset && arrival.staged != 0)
+      found.push_back({*arrival.offset, rounded(arrival.staged), false, &*arrival.offset});
+  }
   std::sort(found.begin(), found.end(),
             [](const Sliding& a, const Sliding& b) { return a.offset < b.offset; });
   return found;
@@ -56,6 +60,8 @@ bool Rules::rebuild_arena(Location at) {
 void Rules::readdress(std::uint64_t serial, Location at, std::optional<Bytes> offset) {
   values_[serial].copies.at(at).offset = offset;
 }
+
+void Rules::readdress_staging(std::uint64_t arrival, Bytes offset) { arrivals_.at(arrival).offset = offset; }
 
 // R27, by trying every first and last block of a run that slides together: the run starts where the block below it
 // ends. Nothing where no run gives a piece; else the bytes that slid.

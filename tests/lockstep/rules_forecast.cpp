@@ -59,19 +59,31 @@ bool Rules::can_produce(const residency::Production& production, std::uint64_t r
          room->second.available() >= values_[production.value.serial].spec.storage_bytes;
 }
 
-// R38, R39: what the body makes turns reserved bytes into used ones, and then exit may act on it.
+// R38, R39: what the body makes turns reserved bytes into used ones, and then exit may act on it. First it carves the
+// blocks (R27).
 void Rules::produce(const Plan& plan, std::uint64_t first_key, Forecast& into) {
+  std::vector<std::optional<Bytes>> made;
+  const auto stop = [&](std::size_t i, std::set<std::string> refusals) {
+    into.feasible = false;
+    into.where = "produce " + std::to_string(i);
+    into.refusals = std::move(refusals);
+  };
   for (std::size_t i = 0; i < plan.produce.size() && into.feasible; ++i) {
     const residency::Production& production = plan.produce[i];
-    if (!can_produce(production, first_key + production.reservation)) {
-      into.feasible = false;
-      into.where = "produce " + std::to_string(i);
-      return;
-    }
+    const Location at = plan.reservations[production.reservation].at;
+    const bool good = handle_is_good(production.value.serial);
+    const Bytes bytes = good ? values_[production.value.serial].spec.logical_bytes : 0;
+    if (!has_piece(at, bytes)) return stop(i, {kBudget});
+    made.push_back(take(at, bytes));
+  }
+  for (std::size_t i = 0; i < plan.produce.size() && into.feasible; ++i) {
+    const residency::Production& production = plan.produce[i];
+    if (!can_produce(production, first_key + production.reservation)) return stop(i, {});
     RuleValue& value = values_[production.value.serial];
     reservations_.at(first_key + production.reservation).left -= value.spec.storage_bytes;
     RuleCopy copy;
     copy.actual = value.spec.logical_bytes;
+    copy.offset = made[i];
     value.copies.emplace(production.at, std::move(copy));
     value.announced = false;
     note(production.at, 0, 0);

@@ -60,11 +60,18 @@ Kind draw_kind(test::Random& random) {
 Sequence draw_sequence(std::uint64_t seed) {
   test::Random random(seed);
   Sequence sequence{seed, {}};
-  for (std::uint64_t i = 10 + random.below(50); i > 0; --i) {
-    // The first operations bring something to work on.
-    const Kind kind = sequence.operations.size() < 3
-                          ? (random.chance(2) ? Kind::adopt : Kind::register_source)
-                          : draw_kind(random);
+  for (std::uint64_t i = (is_crowded(seed) ? 30 : 10) + random.below(50); i > 0; --i) {
+    // The first operations bring something to work on, and fill a crowd with it.
+    const bool crowded = is_crowded(seed);
+    const std::size_t before = sequence.operations.size();
+    Kind kind = draw_kind(random);
+    if (before < (crowded ? 9 : 3)) {
+      kind = random.chance(2) ? Kind::adopt : Kind::register_source;
+    } else if (crowded && before < 18) {
+      kind = Kind::ensure;
+    } else if (crowded && !random.chance(3)) {
+      kind = before % 5 < 2 ? Kind::drop : Kind::ensure;  // two holes, and then what fits in neither
+    }
     sequence.operations.push_back({kind, random.bits()});
   }
   return sequence;
@@ -87,11 +94,13 @@ std::optional<std::string> run_sequence(const Sequence& sequence, Counts* counts
   }
   if (world && counts != nullptr) {
     for (const auto& [kind, count] : world->counts()) {
-      World::Count& sum = (*counts)[kind];
+      World::Count& sum = counts->kinds[kind];
       sum.done += count.done;
       sum.refused += count.refused;
       sum.failed += count.failed;
     }
+    counts->compacted += world->compactions() != 0 ? 1 : 0;
+    counts->slides += world->compactions();
   }
   if (world && log != nullptr) *log = world->log();
   return failure;

@@ -18,7 +18,11 @@ struct Sequence {
 
 Sequence draw_sequence(std::uint64_t seed);
 
-using Counts = std::map<Kind, World::Count>;
+struct Counts {
+  std::map<Kind, World::Count> kinds;
+  std::uint64_t compacted = 0;  // sequences in which blocks slid (R27)
+  std::uint64_t slides = 0;     // operations for which they did
+};
 
 /// Runs it in a new world. The disagreement, where there is one; with `log`, every step as a line.
 std::optional<std::string> run_sequence(const Sequence& sequence, Counts* counts = nullptr,

@@ -1,5 +1,7 @@
 #include "lockstep/world.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include <fheres/memory/poison.hpp>
@@ -44,7 +46,7 @@ const char* name(Kind kind) {
 World::World(std::uint64_t seed, bool keep_log) : seed_(seed), keep_log_(keep_log) {
   Random random(seed * 2 + 1);
   memory::fill_freed_blocks(true);
-  uniform_ = random.chance(4);
+  uniform_ = random.chance(2);
   faults_ = random.chance(2);
   trace_capacity_ = random.chance(5) ? random.below(4) : 4096;
   places_ = {Location::pageable_host(), Location::pinned_host()};
@@ -53,16 +55,31 @@ World::World(std::uint64_t seed, bool keep_log) : seed_(seed), keep_log_(keep_lo
     if (random.chance(3)) continue;
     budgets_[at] = random.chance(20) ? 0 : kGranule * (4 + random.below(16));
   }
+  if (is_crowded(seed)) {
+    uniform_ = false;
+    crowd_ = places_[1 + random.below(places_.size() - 1)];
+    budgets_.erase(Location::pageable_host());
+    budgets_[*crowd_] = kGranule * (12 + random.below(8));
+  }
 
   memory::SteppedOptions options;
   options.devices = devices_;
   options.seed = seed;
   options.synchronize_only_what_is_needed = random.chance(2);
+  options.one_allocation_per_block = seed % 4 == 3;  // and nothing else may change by it
   machine_ = memory::make_stepped_driver(options);
   driver_ = std::make_shared<test::FaultyDriver>(machine_);
-  // Where sizes differ, addresses count, and nobody outside can tell when a staging block goes.
-  if (!uniform_ || random.chance(2)) copies_.peers = {{Location::cuda(0), Location::cuda(1)}};
+  // Where blocks are apart nobody outside can tell where a copy is staged.
+  if (options.one_allocation_per_block || random.chance(2)) {
+    copies_.peers = {{Location::cuda(0), Location::cuda(1)}};
+  }
   if (random.chance(3)) copies_.source_order = residency::SourceOrder::fastest;
+  driver_->tell_of_allocations([this](const memory::Extent& made) {
+    if (made.at == Location::pinned_host()) pinned_region_ = made.data;
+  });
+  driver_->tell_of_copies([this](const memory::Extent& destination, const memory::Extent& source) {
+    if (destination.at == Location::pinned_host() && source.at.is_cuda()) outs_.push_back(destination.data);
+  });
   driver_->tell_of_records([this](const memory::Stream& stream) {
     if (!body_reads_) records_.push_back({stream, machine_->submitted(stream)});
   });
@@ -95,6 +112,8 @@ World::World(std::uint64_t seed, bool keep_log) : seed_(seed), keep_log_(keep_lo
 World::~World() {
   machine_->run_until_idle();  // readers look at blocks that the manager still owns
   driver_->tell_of_records(nullptr);
+  driver_->tell_of_copies(nullptr);
+  driver_->tell_of_allocations(nullptr);
 }
 
 void World::say(const std::string& line) {
@@ -169,11 +188,15 @@ void World::run(const Operation& operation) {
   for (std::uint64_t i = random.below(3); i > 0; --i) machine_->step();
   records_.clear();
   used_records_ = 0;
+  outs_.clear();
+  used_outs_ = 0;
   finish_tickets();
   // Each action of a plan reaps, so what was pending at its start may slide for a later one.
-  const bool several = operation.kind == Kind::execute || operation.kind == Kind::open_scope ||
-                       operation.kind == Kind::close_scope || operation.kind == Kind::run_scope;
-  addresses_unknown_ = (several && !tickets_.empty()) || staging_possible();
+  several_ = operation.kind == Kind::execute || operation.kind == Kind::open_scope ||
+             operation.kind == Kind::close_scope || operation.kind == Kind::run_scope;
+  const bool staged = std::any_of(rules_->arrivals().begin(), rules_->arrivals().end(),
+                                  [](const auto& arrival) { return arrival.second.staging != 0; });
+  addresses_unknown_ = several_ && (staged || !tickets_.empty());
   arm(random);
   say(name(kind_));
   dispatch(operation.kind, random);

@@ -66,6 +66,10 @@ struct Operation {
   std::uint64_t seed = 0;
 };
 
+/// Whether the world of this seed is crowded: one location with a small budget gets most of what happens, in values of
+/// all sizes, so that its free bytes are often in pieces (R27).
+inline bool is_crowded(std::uint64_t seed) { return seed % 5 < 3; }
+
 /// A manager on a stepped machine, a State and the rules, all fed the same operations. run() throws Mismatch as soon
 /// as two of them disagree.
 class World {
@@ -84,6 +88,8 @@ class World {
     std::uint64_t done = 0, refused = 0, failed = 0;
   };
   const std::map<Kind, Count>& counts() const { return counts_; }
+  /// Operations for which the manager slid blocks.
+  std::uint64_t compactions() const { return compactions_; }
   const std::vector<std::string>& log() const { return log_; }
 
  private:
@@ -152,9 +158,11 @@ class World {
   void release_everything(Random& random);
 
   // world_draws.cpp
+  Location draw_home(Random& random) const;
   Location draw_location(Random& random) const;
   std::optional<std::uint64_t> draw_serial(Random& random) const;
   residency::HandleId draw_handle(Random& random) const;
+  std::optional<std::uint64_t> draw_traffic(Random& random, Kind kind) const;
   Action draw_action(Random& random) const;
   Action draw_action(Random& random, Kind kind) const;
   std::vector<Action> draw_actions(Random& random, std::size_t most, Rules& state, bool sensible,
@@ -175,6 +183,7 @@ class World {
   void settle_in_the_way(const Action& action);
   bool is_under_way(std::uint64_t arrival) const;
   void note_arrival(const Expectation& expected, Bytes actual);
+  void note_staging(const Expectation& expected, Bytes actual);
   void load_values_badly(Random& random);
   residency::Loaded load(SourceState& state, residency::LoadContext& context);
   void probe_reentrancy();
@@ -241,6 +250,7 @@ class World {
   void check();
   void check_values(const residency::Snapshot& snapshot) const;
   void check_locations(const residency::Snapshot& snapshot) const;
+  void note_compaction(const residency::Snapshot& snapshot);
   void check_shadow(const residency::Snapshot& snapshot) const;
   void check_version(std::uint64_t version);
   void check_trace() const;
@@ -251,9 +261,12 @@ class World {
   bool keep_log_;
   std::vector<std::string> log_;
   std::map<Kind, Count> counts_;
+  std::uint64_t compactions_ = 0;
+  Bytes compacted_ = 0;  // by the manager, so far
 
   int devices_ = 2;
-  bool uniform_ = true;  // one size of value, so that addresses rarely decide
+  bool uniform_ = true;            // one size of value, so that addresses rarely decide
+  std::optional<Location> crowd_;  // of a crowded world
   bool faults_ = false;
   std::size_t trace_capacity_ = 4096;
   std::map<Location, Bytes> budgets_;
@@ -282,6 +295,10 @@ class World {
   std::vector<Position> records_;               // of this operation, in order
   bool body_reads_ = false;                     // events of a body's leases are no copy's
   std::size_t used_records_ = 0;
+  std::vector<const std::byte*> outs_;  // what this operation copied from devices to pinned-host, in order
+  std::size_t used_outs_ = 0;
+  const std::byte* pinned_region_ = nullptr;
+  bool several_ = false;  // actions in this operation, between which the machine goes on
   /// An asynchronous copy was staged: in the middle of a plan its charge ends when the machine gets there, so that peaks
   /// at pinned-host are only bounded from then on.
   bool staging_was_open_ = false;
@@ -305,8 +322,6 @@ class World {
   bool warning_expected_ = false;
   bool version_may_grow_ = false;
   /// The rules do not know how far a compaction came: something failed, or consumers ended between two actions.
-  /// Whether copies between devices go through blocks at pinned-host, whose addresses nobody outside can see.
-  bool staging_possible() const { return devices_ > 1 && copies_.peers.empty(); }
   bool addresses_unknown_ = false;
   Kind kind_ = Kind::step;
   std::string doing_;

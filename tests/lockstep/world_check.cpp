@@ -23,6 +23,7 @@ void World::check() {
   expect(machine_->queued_copies() <= copies, "a transition ended before its copy");  // R19
   expect(late_readers_->empty(), late_readers_->empty() ? "" : late_readers_->front());
   const residency::Snapshot snapshot = manager_->snapshot();
+  note_compaction(snapshot);
   check_values(snapshot);
   check_addresses(snapshot);
   check_locations(snapshot);
@@ -100,6 +101,13 @@ void World::check_addresses(const residency::Snapshot& snapshot) {
     rules_->set_compacted(seen.account.at, seen.compacted);
 }
 
+void World::note_compaction(const residency::Snapshot& snapshot) {
+  Bytes slid = 0;
+  for (const residency::LocationSnapshot& seen : snapshot.locations) slid += seen.compacted;
+  compactions_ += slid != compacted_ ? 1 : 0;
+  compacted_ = slid;
+}
+
 void World::check_locations(const residency::Snapshot& snapshot) const {
   for (const Location at : places_) {
     const residency::LocationSnapshot* seen = snapshot.at(at);
@@ -118,9 +126,8 @@ void World::check_locations(const residency::Snapshot& snapshot) const {
     if (!staging_was_open_ || at != Location::pinned_host())
       same("peak charged", rules_->peak_charged(at), account.peak_charged);
     same("allocated", rules_->allocated(at), seen->allocated);
-    const bool unseen = staging_possible() && at == Location::pinned_host();
-    if (!unseen) same("compacted", rules_->compacted(at), seen->compacted);
-    if (!unseen && at != Location::pageable_host() && account.budget)
+    same("compacted", rules_->compacted(at), seen->compacted);
+    if (at != Location::pageable_host() && account.budget)
       same("free in one piece", rules_->largest_free(at), seen->largest_free);
     if (const std::optional<Bytes> budget = rules_->budget(at)) {  // R24
       expect(account.peak_charged <= *budget, at.name() + " overshot its budget");

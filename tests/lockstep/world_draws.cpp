@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "lockstep/world.hpp"
@@ -14,7 +16,13 @@ const T& pick(test::Random& random, const std::vector<T>& from) {
 
 Location World::draw_location(Random& random) const {
   if (random.chance(60)) return Location::cuda(devices_);  // R3: not there
+  if (crowd_ && !random.chance(4)) return *crowd_;
   return pick(random, places_);
+}
+
+/// Where a value is adopted: not in a crowd, whose own region is to have its blocks.
+Location World::draw_home(Random& random) const {
+  return crowd_ && !random.chance(6) ? Location::pageable_host() : pick(random, places_);
 }
 
 std::optional<std::uint64_t> World::draw_serial(Random& random) const {
@@ -46,10 +54,41 @@ residency::HandleId World::draw_handle(Random& random) const {
   return {manager, *live};
 }
 
+/// For a crowd: what to take out of it, so that holes come about, or what fits by its bytes; rather in no piece.
+std::optional<std::uint64_t> World::draw_traffic(Random& random, Kind kind) const {
+  std::vector<std::uint64_t> there, fitting, in_pieces;
+  for (std::uint64_t serial = 0; serial < rules_->values().size(); ++serial) {
+    const RuleValue& value = rules_->values()[serial];
+    if (value.discarded || value.announced) continue;
+    if (value.copies.count(*crowd_) != 0) {
+      there.push_back(serial);
+    } else if (rules_->admits(*crowd_, value.spec.storage_bytes)) {
+      fitting.push_back(serial);
+      if (value.spec.logical_bytes > rules_->largest_free(*crowd_)) in_pieces.push_back(serial);
+    }
+  }
+  // Between two others, so that its room joins no other.
+  const auto offset = [&](std::uint64_t serial) {
+    return rules_->values()[serial].copies.at(*crowd_).offset.value_or(0);
+  };
+  std::sort(there.begin(), there.end(), [&](auto a, auto b) { return offset(a) < offset(b); });
+  if (there.size() > 1) there.pop_back();
+  const auto& found = kind == Kind::drop ? there : in_pieces.empty() ? fitting : in_pieces;
+  if (found.empty()) return std::nullopt;
+  return pick(random, found);
+}
+
 Action World::draw_action(Random& random, Kind kind) const {
-  const residency::HandleId value = draw_handle(random);
+  residency::HandleId value = draw_handle(random);
   std::optional<Location> from;
   if (random.chance(4)) from = pick(random, places_);
+  if (crowd_ && (kind == Kind::ensure || kind == Kind::drop) && !random.chance(4)) {
+    if (const std::optional<std::uint64_t> drawn = draw_traffic(random, kind)) {
+      value = {rules_manager_, *drawn};
+      if (kind == Kind::drop) return residency::Drop{value, *crowd_};
+      return residency::Ensure{value, *crowd_, {}};
+    }
+  }
   switch (kind) {
     case Kind::ensure:
       return residency::Ensure{value, draw_location(random), random.chance(2) ? from : std::nullopt};
@@ -137,8 +176,8 @@ ValueSpec World::draw_spec(Random& random) const {
   spec.name = fmt::format("v{}", rules_->values().size());
   spec.type = "bytes";
   spec.storage_bytes = uniform_ ? 512 : kGranule * (1 + random.below(4));
-  spec.logical_bytes = spec.storage_bytes - random.below(uniform_ ? 256 : spec.storage_bytes + 1);
-  if (random.chance(3)) spec.replica_mode = residency::ReplicaMode::exclusive;
+  spec.logical_bytes = spec.storage_bytes - random.below(uniform_ || crowd_ ? 256 : spec.storage_bytes + 1);
+  if (random.chance(crowd_ ? 12 : 3)) spec.replica_mode = residency::ReplicaMode::exclusive;
   return spec;
 }
 

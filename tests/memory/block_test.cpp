@@ -223,3 +223,51 @@ TEST_CASE("a region serves several threads") {
   CHECK(region->allocated() == 0);
   CHECK(region->largest_free() == 1024 * kGranule);
 }
+
+TEST_CASE(
+    "with one allocation a block, each block is the driver's own, and budgets and addresses stay as they "
+    "were") {
+  const std::uint64_t seed = test::test_seed(270004);
+  CAPTURE(seed);
+  test::Random random(seed);
+  for (const Location at : {kPinned, kDevice}) {
+    const auto faulty = std::make_shared<test::FaultyDriver>(
+        memory::make_stepped_driver({.device_bytes = kMiB, .one_allocation_per_block = true}));
+    const auto apart = Region::make(faulty, at, 64 * kGranule);
+    const auto together = Region::make(memory::make_stepped_driver(), at, 64 * kGranule);
+    CHECK(faulty->calls(test::Call::allocate) == 0);
+    std::vector<Block> mine, reference;
+    std::uint64_t made = 0;
+    for (int step = 0; step < 400; ++step) {
+      if (!mine.empty() && random.chance(3)) {
+        const std::size_t which = random.below(mine.size());
+        mine.erase(mine.begin() + static_cast<std::ptrdiff_t>(which));
+        reference.erase(reference.begin() + static_cast<std::ptrdiff_t>(which));
+      } else {
+        const Bytes bytes = random.below(8 * kGranule);
+        std::optional<Block> block = apart->try_allocate(bytes), other = together->try_allocate(bytes);
+        REQUIRE(block.has_value() == other.has_value());
+        if (!block) continue;
+        made += bytes == 0 ? 0 : 1;
+        if (bytes != 0) std::memset(block->data(), 0x5a, bytes);
+        REQUIRE(apart->offset_of(*block) == together->offset_of(*other));
+        mine.push_back(std::move(*block));
+        reference.push_back(std::move(*other));
+      }
+      REQUIRE(apart->arena().free_pieces() == together->arena().free_pieces());
+      REQUIRE(apart->allocated() == together->allocated());
+    }
+    CHECK(faulty->calls(test::Call::allocate) == made);
+    faulty->fail(test::Call::allocate, 1);
+    mine.clear();
+    CHECK_THROWS_AS(apart->allocate(kGranule), AllocationError);
+    CHECK(apart->allocated() == 0);
+    CHECK(apart->largest_free() == 64 * kGranule);
+    if (at == kDevice) CHECK(faulty->observe(at)->free == kMiB);
+  }
+  const auto driver =
+      std::make_shared<test::FaultyDriver>(memory::make_emulated_driver({.one_allocation_per_block = true}));
+  const auto endless = Region::make(driver, kDevice, std::nullopt);
+  const Block a = endless->allocate(kGranule), b = endless->allocate(kGranule);
+  CHECK(driver->calls(test::Call::allocate) == 2);
+}

@@ -126,3 +126,23 @@ TEST_CASE("work may own the last handle of its own stream") {
   driver->synchronize(event);
   CHECK(driver->complete(event));
 }
+
+TEST_CASE("work may drop the last handle of a stream that waits for what comes after that work") {
+  const auto driver = memory::make_emulated_driver();
+  const memory::Stream one = driver->make_stream(Location::cuda(0), "one");
+  std::atomic<int> ran{0};
+  {
+    test::StreamGate gate(*driver, one);
+    memory::Stream two = driver->make_stream(Location::cuda(0), "two");
+    driver->enqueue(one, [two] {});
+    driver->enqueue(one, [&] { ++ran; });
+    driver->wait(two, driver->record(one));
+    driver->enqueue(two, [&] { ran += 10; });
+    two = {};
+    gate.open();
+  }
+  driver->synchronize(one);
+  CHECK(ran % 10 == 1);
+  driver->synchronize_device(Location::cuda(0));  // also of the stream that nobody has a handle of
+  CHECK(ran == 11);
+}

@@ -42,6 +42,28 @@ TEST_CASE("parity: division by the special primes, whole and in groups, with and
   });
 }
 
+TEST_CASE("parity: division by the special primes with a product added") {
+  for_every_shape([](Rig& rig) {
+    TwinPoly special(rig, 0, rig.k(), 2);
+    special.randomized();
+    for (int limbs = 1; limbs <= rig.q_limbs(); ++limbs) {
+      CAPTURE(limbs);
+      TwinPoly values(rig, rig.k(), limbs, 2, 1), a(rig, rig.k(), limbs, 2), b(rig, rig.k(), limbs, 2, 2),
+          tile(rig, rig.k(), limbs, 2);
+      values.randomized();
+      a.randomized();
+      b.randomized();
+      rig.cpu->mod_down_tensor(special.host, values.host, a.host, b.host, tile.host, {});
+      rig.cuda->mod_down_tensor(special.device, values.device, a.device, b.device, tile.device, rig.stream);
+      CHECK(values.same());
+      values.randomized();
+      rig.cpu->mod_down_tensor(special.host, values.host, a.host, a.host, tile.host, {});
+      rig.cuda->mod_down_tensor(special.device, values.device, a.device, a.device, tile.device, rig.stream);
+      CHECK(values.same());
+    }
+  });
+}
+
 TEST_CASE("parity: rescaling at every level, plain and with a multiplier") {
   for_every_shape([](Rig& rig) {
     for (int limbs = 2; limbs <= rig.q_limbs(); ++limbs) {

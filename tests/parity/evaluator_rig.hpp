@@ -9,6 +9,8 @@
 #include <fheres/memory/cuda.hpp>
 #include <fheres/ring/cuda.hpp>
 
+#include "support/allocations.hpp"
+
 namespace fheres::test {
 
 /// A value of one type at the host and on the device: random canonical residues, or poison.
@@ -78,7 +80,7 @@ class ValueTwin {
 struct EvaluatorRig {
   explicit EvaluatorRig(const scheme::ParametersLiteral& literal)
       : parameters(scheme::Parameters::make(literal)),
-        driver(memory::make_cuda_driver()),
+        driver(memory::make_cuda_driver({.one_allocation_per_block = one_allocation_per_block()})),
         stream(driver->make_stream(memory::Location::cuda(0), "parity")),
         host(ckks::Context::on_host(parameters)),
         device(parameters, ring::make_cuda_backend(host.backend().shared_basis(), driver, stream.device())) {}

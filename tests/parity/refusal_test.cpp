@@ -11,7 +11,10 @@ TEST_CASE("the cuda back end refuses what the contract refuses, and streams of e
   CHECK_THROWS_AS(rig.cuda->add(a.device, b.device, c.device, rig.stream), std::logic_error);
   CHECK_THROWS_AS(rig.cuda->forward(a.device, memory::Stream()), std::logic_error);
   CHECK(rig.cuda->name() == "cuda");
-  CHECK(rig.cuda->table_bytes() > 4 * 8 * rig.n() * 4);
+  // Roots both ways: two words each for the two primes of 60 bits, one for those of 40.
+  const Bytes roots = 2 * 8 * rig.n() * (2 * 2 + 2);
+  CHECK(rig.cuda->table_bytes() > roots);
+  CHECK(rig.cuda->table_bytes() < roots + 8 * kKiB);
 }
 
 TEST_CASE("a cuda back end is made for a cuda device and N from 2^10 to 2^17 only") {

@@ -12,6 +12,7 @@
 #include <fheres/ring/cuda.hpp>
 
 #include "ring/ring_support.hpp"
+#include "support/allocations.hpp"
 #include "support/random.hpp"
 
 namespace fheres::test {
@@ -47,7 +48,7 @@ struct Rig {
         seed(its_seed),
         random(its_seed),
         basis(basis_of(its_shape)),
-        driver(memory::make_cuda_driver()),
+        driver(memory::make_cuda_driver({.one_allocation_per_block = one_allocation_per_block()})),
         device(memory::Location::cuda(0)),
         stream(driver->make_stream(device, "parity")),
         cpu(ring::make_cpu_backend(basis, nullptr)),

@@ -126,3 +126,47 @@ TEST_CASE("R64: an asynchronous copy between devices keeps its staging charged u
   CHECK(world.accounts_hold());
   CHECK(world.first_byte(x, kOther) == 5);
 }
+
+TEST_CASE("R64: peers that the machine's devices are not are refused when the manager is made") {
+  for (const auto& pair :
+       {std::pair(kDevice, Location::cuda(2)), std::pair(kDevice, kDevice), std::pair(kPinned, kDevice)}) {
+    const auto error = caught<std::invalid_argument>([&] {
+      World world({}, 2, {SourceOrder::fastest, {pair}});
+    });
+    CHECK(std::string(error.what()).find(pair.second.name()) != std::string::npos);
+  }
+}
+
+TEST_CASE("R27, R64: explain predicts the compaction that a copy's staging needs, and who prevents it") {
+  World world({{kPinned, 4 * 512}});
+  std::vector<HandleId> values;
+  for (int i = 0; i < 4; ++i) {
+    values.push_back(world.put("v" + std::to_string(i), 512, kPageable, static_cast<unsigned char>(i)));
+    world.manager->ensure(values.back(), kPinned);
+  }
+  world.manager->drop(values[0], kPinned);
+  world.manager->drop(values[2], kPinned);
+  const HandleId x = world.put("x", 1024, kDevice, 5);
+  const Plan plan{"over", {}, {}, {Ensure{x, kOther, {}}}};
+  {
+    const Hold hold = world.manager->hold({values[1]}, kPinned);
+    const Explanation told = world.manager->explain(plan);
+    CHECK_FALSE(told.feasible);
+    REQUIRE(told.refusal);
+    CHECK(told.refusal->rule == Refusal::Rule::fragmented);
+    CHECK(told.refusal->at == kPinned);
+    CHECK(*told.refusal->in_the_way == std::vector<std::string>{"v1"});
+    CHECK_THROWS_AS(world.manager->scope(plan).enter(), PlanError);
+    const auto error = caught<FragmentedError>([&] { world.manager->ensure(x, kOther); });
+    CHECK(error.in_the_way == std::vector<std::string>{"v1"});
+    CHECK_FALSE(world.at(x, kOther));
+    CHECK(world.accounts_hold());
+  }
+  const Explanation told = world.manager->explain(plan);
+  REQUIRE(told.feasible);
+  CHECK(told.at(kPinned)->compacted == 512);
+  CHECK(world.manager->ensure(x, kOther).compacted == told.actions[0].compacted);
+  CHECK(world.first_byte(x, kOther) == 5);
+  CHECK(world.first_byte(values[1], kPinned) == 1);
+  CHECK(world.first_byte(values[3], kPinned) == 3);
+}

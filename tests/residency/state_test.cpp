@@ -5,7 +5,6 @@
 #include <fheres/residency/state.hpp>
 
 #include "residency/world.hpp"
-#include "support/random.hpp"
 
 using namespace fheres;
 using namespace fheres::residency;
@@ -381,69 +380,4 @@ TEST_CASE("a copy for some values answers for these as the whole state does") {
   CHECK(work(copy.apply(Ensure{x, kDevice, {}})) == Work::copy);
   CHECK(copy.account(kDevice)->remaining() == Bytes{0});
   CHECK(state.account(kDevice)->remaining() == Bytes{512});
-}
-
-TEST_CASE("R26: accounts equal a recount after every step of random histories") {
-  const std::uint64_t seed = fheres::test::test_seed(20240611);
-  CAPTURE(seed);
-  fheres::test::Random random(seed);
-  for (int world = 0; world < 40; ++world) {
-    State state = make_state({{kDevice, 4096}, {kPinned, 8192}});
-    const Location places[] = {kPageable, kPinned, kDevice, Location::cuda(1)};
-    std::vector<HandleId> values;
-    std::vector<ReservationId> reservations;
-    std::vector<Transition> open;
-    const auto place = [&] { return places[random.below(4)]; };
-    const auto from = [&]() -> std::optional<Location> {
-      return random.chance(3) ? std::optional<Location>(place()) : std::nullopt;
-    };
-    for (int step = 0; step < 120; ++step) {
-      const Bytes bytes = 1 + random.below(2000);
-      const auto mode = random.chance(3) ? ReplicaMode::exclusive : ReplicaMode::replicable;
-      switch (random.below(8)) {
-        case 0: {
-          const auto made = state.adopt(make_spec("v", bytes, mode), place(), bytes);
-          if (const auto* value = std::get_if<HandleId>(&made)) values.push_back(*value);
-          break;
-        }
-        case 1:
-          values.push_back(
-              state.register_source(make_spec("s", bytes, mode, Recoverability::reconstructible), place()));
-          break;
-        case 2: {
-          const auto made = state.reserve({place(), bytes, "w"});
-          if (const auto* id = std::get_if<ReservationId>(&made)) reservations.push_back(*id);
-          break;
-        }
-        case 3:
-          if (!reservations.empty()) state.release(reservations[random.below(reservations.size())]);
-          break;
-        default: {
-          if (values.empty()) break;
-          const HandleId value = values[random.below(values.size())];
-          const std::uint64_t kind = random.below(10);
-          Action action = Ensure{value, place(), from()};
-          if (kind < 4) action = Move{value, place(), from()};
-          if (kind == 4 || kind == 5) action = Drop{value, place()};
-          if (kind == 6) action = Discard{value};
-          const auto begun = state.begin(action);
-          const auto* t = std::get_if<Transition>(&begun);
-          if (t == nullptr) break;
-          if (random.chance(4)) {
-            state.abort(*t);
-          } else {
-            state.commit(*t, t->bytes);
-          }
-        }
-      }
-      const auto counted = state.recount();
-      REQUIRE(counted.size() == state.accounts().size());
-      for (std::size_t i = 0; i < counted.size(); ++i) {
-        REQUIRE(counted[i].used == state.accounts()[i].used);
-        REQUIRE(counted[i].reserved == state.accounts()[i].reserved);
-        const auto& budget = counted[i].budget;
-        REQUIRE((!budget || counted[i].used + counted[i].reserved <= *budget));
-      }
-    }
-  }
 }

@@ -10,6 +10,8 @@
 #include <fheres/memory/emulated.hpp>
 #include <fheres/residency/manager.hpp>
 
+#include "support/allocations.hpp"
+
 namespace fheres::residency::test {
 
 inline const Location kPageable = Location::pageable_host();
@@ -35,7 +37,8 @@ inline ValueSpec reconstructible(const std::string& name, Bytes bytes) {
 /// A manager on the stepped driver: queued work completes when a test steps, or when somebody synchronizes.
 struct World {
   explicit World(std::map<Location, Bytes> budgets = {}, int devices = 2, CopyRules copies = {})
-      : stepped(memory::make_stepped_driver({.devices = devices})) {
+      : stepped(memory::make_stepped_driver(
+            {.devices = devices, .one_allocation_per_block = fheres::test::one_allocation_per_block()})) {
     ManagerOptions options;
     options.budgets = std::move(budgets);
     options.copies = std::move(copies);

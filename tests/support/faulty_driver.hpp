@@ -1,6 +1,8 @@
 #pragma once
 
 #include <array>
+#include <atomic>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -39,11 +41,21 @@ class FaultyDriver final : public memory::Driver {
   void tell_of_records(std::function<void(const memory::Stream&)> recorded) {
     recorded_ = std::move(recorded);
   }
+  /// Is told of every allocation and of every queued copy that did not fail, on the thread that asked for it. Set
+  /// them before the driver is shared.
+  using Copied = std::function<void(const memory::Extent& destination, const memory::Extent& source)>;
+  void tell_of_copies(Copied copied) { copied_ = std::move(copied); }
+  void tell_of_allocations(std::function<void(const memory::Extent&)> allocated) {
+    allocated_ = std::move(allocated);
+  }
   /// How many calls were made to fail so far.
   std::uint64_t failures() const {
     const std::lock_guard lock(mutex_);
     return failures_;
   }
+
+  /// Allocations that were not given back.
+  std::int64_t live() const { return live_; }
 
   std::string name() const override { return inner_->name(); }
   bool present(memory::Location at) const override { return inner_->present(at); }
@@ -53,12 +65,20 @@ class FaultyDriver final : public memory::Driver {
     return inner_->observe(at);
   }
   bool host_addressable(memory::Location at) const override { return inner_->host_addressable(at); }
+  bool are_peers(memory::Location a, memory::Location b) const override { return inner_->are_peers(a, b); }
+  bool one_allocation_per_block(memory::Location at) const override {
+    return inner_->one_allocation_per_block(at);
+  }
 
   std::byte* allocate(memory::Location at, Bytes bytes) override {
     if (due(Call::allocate)) throw memory::AllocationError(at, bytes, "injected");
-    return inner_->allocate(at, bytes);
+    std::byte* data = inner_->allocate(at, bytes);
+    ++live_;
+    if (allocated_) allocated_({at, data, bytes});
+    return data;
   }
   void deallocate(memory::Location at, std::byte* data, Bytes bytes) noexcept override {
+    if (data != nullptr) --live_;
     inner_->deallocate(at, data, bytes);
   }
   memory::Stream make_stream(memory::Location device, const std::string& label) override {
@@ -93,6 +113,7 @@ class FaultyDriver final : public memory::Driver {
             const memory::Extent& source) override {
     throw_when_due(Call::copy, "copy");
     inner_->copy(stream, destination, source);
+    if (copied_) copied_(destination, source);
   }
   void copy_2d(const memory::Stream& stream, const memory::Extent& destination, const memory::Extent& source,
                const memory::Copy2D& shape) override {
@@ -126,9 +147,12 @@ class FaultyDriver final : public memory::Driver {
 
   std::shared_ptr<memory::Driver> inner_;
   std::function<void(const memory::Stream&)> recorded_;
+  Copied copied_;
+  std::function<void(const memory::Extent&)> allocated_;
   mutable std::mutex mutex_;
   std::array<Counter, kCallKinds> counters_{};
   std::uint64_t failures_ = 0;
+  std::atomic<std::int64_t> live_{0};
 };
 
 }  // namespace fheres::test

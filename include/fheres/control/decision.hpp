@@ -66,6 +66,7 @@ struct Conflict {
     reserved,     // held by others: an existing reservation
     in_use,       // a resident that is protected by leases, holds or readers
     only_copy,    // a resident that must be preserved and has nowhere else to go
+    staged,       // a value on its way between devices: its staging, at pinned-host until it has arrived
   };
   Kind kind = Kind::requirement;
   std::string name{};  // of the value, or the reservation's label

@@ -48,6 +48,10 @@ class Block {
 /// Pinned and cuda, with a capacity: one piece of that many bytes (whole granules), allocated once, so that it
 /// cannot be exceeded. Without a capacity: chunks of 64 MiB, or of the block where that is larger, kept when
 /// they are empty. Pageable: one driver allocation a block, whose sum never exceeds the capacity, if there is one.
+///
+/// Where the driver says one_allocation_per_block, so is every block: capacities, the addresses of arena() and refusals
+/// are the same, but each block is storage of its own of exactly its bytes, which a checker can tell from its
+/// neighbours. A relocation then copies to new allocations, beyond the capacity while it runs.
 class Region : public std::enable_shared_from_this<Region> {
  public:
   /// Throws AllocationError when the location has no such room, std::invalid_argument when it is not present.
@@ -66,7 +70,6 @@ class Region : public std::enable_shared_from_this<Region> {
   /// Only of a region with an arena: a copy of it, as if no relocation were under way; a block's offset in it.
   Arena arena() const;
   Bytes offset_of(const Block& block) const;
-  Bytes offset_of(const std::byte* data) const;
   /// Begins to bring free bytes together (R27): plans it with Arena::plan_compaction, and keeps the gaps that it
   /// needs from everybody else. Only of a region with an arena, blocks of this region, and one at a time:
   /// std::logic_error.
@@ -87,6 +90,7 @@ class Region : public std::enable_shared_from_this<Region> {
   friend class Relocation;
   struct Pieces;
   Region(std::shared_ptr<Driver> driver, Location at, std::optional<Bytes> capacity);
+  std::byte* take_apart(Bytes bytes);
   void release(std::byte* data, Bytes bytes) noexcept;
 
   std::shared_ptr<Driver> driver_;
@@ -123,6 +127,9 @@ class Relocation {
   Relocation(std::shared_ptr<Region> region, Compaction plan, std::span<Block* const> movable);
   std::vector<Step> steps() const;
   void copy_one(const Stream& stream, Bytes to, Bytes from, Bytes bytes) const;
+  void copy_extent(const Stream& stream, const Extent& destination, const Extent& source) const;
+  void copy_apart(const Stream& stream);
+  void settle_apart(Block& block, std::byte* copy, Bytes offset) const;
   void undo(const Stream& stream, std::span<const Step> done) const;
   void make_addressable() const;
   void hide_free(Bytes offset, Bytes bytes) const;
@@ -130,7 +137,8 @@ class Relocation {
 
   std::shared_ptr<Region> region_;
   Compaction plan_;
-  std::vector<Block*> blocks_;  // of each slide
+  std::vector<Block*> blocks_;      // of each slide
+  std::vector<std::byte*> copies_;  // of each slide, where blocks are allocations of their own: the new ones
   bool lost_ = false;
 };
 

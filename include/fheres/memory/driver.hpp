@@ -73,6 +73,12 @@ class Driver {
   virtual std::optional<DeviceMemory> observe(Location at) const noexcept = 0;
   /// Whether the host can read and write storage there by its address: true everywhere on emulated drivers.
   virtual bool host_addressable(Location at) const { return at.is_host(); }
+  /// Whether two different devices copy to each other directly. Copies work between all of them; this says which
+  /// pairs may be called peers (R64).
+  virtual bool are_peers(Location a, Location b) const = 0;
+  /// Whether regions there give each block an allocation of its own, for memory checkers. An option of every driver;
+  /// costs an allocation for each block, so never for measuring.
+  virtual bool one_allocation_per_block(Location) const { return false; }
 
   /// Raw storage, aligned to kGranule. Slow (pinned memory takes 0.5 s a GiB): allocate regions once.
   virtual std::byte* allocate(Location at, Bytes bytes) = 0;

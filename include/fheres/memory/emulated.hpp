@@ -13,11 +13,13 @@ namespace fheres::memory {
 struct EmulatedOptions {
   int devices = 1;                                   // 0 to Location::kMaxDevices
   std::optional<Bytes> device_bytes = std::nullopt;  // of each device; without it, what the host gives
+  bool one_allocation_per_block = false;             // as Driver::one_allocation_per_block
 };
 
 /// A machine whose devices are the host: device memory is host memory (mapped when it is first touched), each
 /// stream is one thread that runs its queue in order. Nothing waits for the caller and the caller for nothing
-/// but synchronize, pageable ends included. A stream that loses its last handle finishes its queue first.
+/// but synchronize, pageable ends included. A stream that loses its last handle finishes its queue first; whoever
+/// dropped it waits for that, unless it is queued work itself, which may hold up what that stream waits for.
 std::shared_ptr<Driver> make_emulated_driver(const EmulatedOptions& options = {});
 
 struct SteppedOptions {
@@ -27,6 +29,7 @@ struct SteppedOptions {
   /// What synchronize runs: only the work that the event or stream depends on, or whatever the scheduler
   /// draws until it is done.
   bool synchronize_only_what_is_needed = false;
+  bool one_allocation_per_block = false;  // as Driver::one_allocation_per_block
 };
 
 /// The emulated machine without threads, for tests: queued work completes when the test, or a synchronize,

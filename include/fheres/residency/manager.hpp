@@ -47,8 +47,8 @@ struct ManagerOptions {
 /// ReentrancyError (R18). Refusals raise the exception of their rule (errors.hpp) and change nothing.
 class Manager {
  public:
-  /// std::invalid_argument for a budget at a location that is not present; memory::AllocationError when a
-  /// budget's region cannot be had.
+  /// std::invalid_argument for a budget at a location that is not present, and for peers that the driver's are not
+  /// (R64); memory::AllocationError when a budget's region cannot be had.
   explicit Manager(std::shared_ptr<memory::Driver> driver, ManagerOptions options = {});
   ~Manager();
   Manager(const Manager&) = delete;

@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include <fheres/base/inline_vector.hpp>
 #include <fheres/residency/action.hpp>
 #include <fheres/residency/copy_rules.hpp>
 #include <fheres/residency/errors.hpp>
@@ -36,8 +37,8 @@ struct Materialization {
 /// One value, as State knows it.
 struct ValueRecord {
   std::shared_ptr<const ValueSpec> spec{};
-  std::vector<Materialization> materializations{};  // in location order
-  std::optional<Location> source{};                 // where its source loads, if it has one
+  InlineVector<Materialization, 2> materializations{};  // in location order
+  std::optional<Location> source{};                     // where its source loads, if it has one
   bool discarded = false;
   bool announced = false;  // no bytes yet
 
@@ -210,6 +211,10 @@ class State {
     Location at;
     Bytes used, reserved;
   };
+  // What check finds nothing wrong with, at less cost.
+  bool is_live(HandleId value) const {
+    return value.manager == manager_ && value.serial < values_.size() && !values_[value.serial].discarded;
+  }
   Account* find(Location at);
   std::optional<Refusal> admit(Location at, Bytes requested) const;
   void charge(Location at, Bytes used, Bytes reserved);

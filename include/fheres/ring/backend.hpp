@@ -142,6 +142,11 @@ class Backend {
   virtual void mod_down(ConstView special, View values, ConstView addend, Automorphism automorphism,
                         View tile, const memory::Stream& stream) const = 0;
 
+  /// mod_down and then tensor_add of two polynomials each into its result, in one: `values` = ModDown + (a0 b0,
+  /// a0 b1 + a1 b0). a and b cover the primes of values, may be the same, and overlap neither it nor the tile.
+  virtual void mod_down_tensor(ConstView special, View values, ConstView a, ConstView b, View tile,
+                               const memory::Stream& stream) const;
+
   /// Divides by the last limb's prime and rounds to nearest, ntt to ntt. `in` has l >= 2 limbs of Q, `out`
   /// the first l - 1 of them; in is multiplied by `multiplier` first (reduced modulo each prime; 1 for a
   /// plain rescale). With q = the last prime, h = (q - 1) / 2:

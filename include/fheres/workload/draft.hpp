@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -97,6 +98,7 @@ struct WorldDraft {
   std::optional<ParametersDraft> parameters;
   bool parameters_are_bad = false;  // they were given and could not be read, which has been reported
   std::vector<LocationEntry> locations;
+  std::vector<std::pair<Location, Location>> peers;
   PolicyEntry policy;
   std::vector<ValueDraft> values;
 };

@@ -4,8 +4,10 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include <fheres/residency/copy_rules.hpp>
 #include <fheres/scheme/parameters.hpp>
 #include <fheres/workload/stage.hpp>
 #include <fheres/workload/value.hpp>
@@ -36,8 +38,11 @@ struct World {
   std::vector<LocationEntry> locations;          // in location order
   PolicyEntry policy;
   std::vector<Value> values;  // declared ones in the document's order, then outputs by stage
+  /// Devices that the document says copy to each other directly, each pair once (R64). The others' copies are staged.
+  std::vector<std::pair<Location, Location>> peers{};
 
   std::map<Location, Bytes> budgets() const;
+  residency::CopyRules copies() const;
   /// Sets a location's budget, adding the location where the document does not name it.
   void set_budget(Location at, Bytes budget);
   std::optional<ValueIndex> find(std::string_view name) const;

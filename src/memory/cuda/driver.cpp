@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 #include <numeric>
+#include <set>
 #include <stdexcept>
 #include <utility>
 
@@ -72,6 +74,28 @@ void copy_rows_between(const Extent& destination, int destination_device, const 
   FHERES_CUDA(cudaMemcpy3DPeerAsync(&parms, stream));
 }
 
+// Lets `peer` read and write the memory of `owner`. Where the vendor refuses, it stages the copies itself.
+void open_to_peer(int owner, int peer, bool pooled) {
+  const DeviceGuard guard(peer);
+  if (cudaDeviceEnablePeerAccess(owner, 0) != cudaSuccess) (void)cudaGetLastError();
+  if (!pooled) return;
+  cudaMemPool_t pool = nullptr;
+  cudaMemAccessDesc access{};
+  access.location.type = cudaMemLocationTypeDevice;
+  access.location.id = peer;
+  access.flags = cudaMemAccessFlagsProtReadWrite;
+  if (cudaDeviceGetDefaultMemPool(&pool, owner) != cudaSuccess ||
+      cudaMemPoolSetAccess(pool, &access, 1) != cudaSuccess) {
+    (void)cudaGetLastError();
+  }
+}
+
+bool reaches(int from, int to) {
+  int can = 0;
+  FHERES_CUDA(cudaDeviceCanAccessPeer(&can, from, to));
+  return can != 0;
+}
+
 void run_host_work(void* work) noexcept {
   const std::unique_ptr<std::function<void()>> function(static_cast<std::function<void()>*>(work));
   (*function)();
@@ -79,13 +103,27 @@ void run_host_work(void* work) noexcept {
 
 class CudaDriver final : public Driver {
  public:
-  explicit CudaDriver(std::vector<int> devices) : devices_(std::move(devices)) {}
+  CudaDriver(std::vector<int> devices, bool one_allocation_per_block)
+      : devices_(std::move(devices)), apart_(one_allocation_per_block) {
+    if (!apart_) return;
+    for (std::size_t i = 0; i < devices_.size(); ++i) {
+      // One order for a device that plays several: its allocator gives a block of one to the other.
+      const auto same =
+          std::find(devices_.begin(), devices_.begin() + static_cast<std::ptrdiff_t>(i), devices_[i]);
+      const auto first = static_cast<std::size_t>(same - devices_.begin());
+      owners_.push_back(first < i
+                            ? owners_[first]
+                            : std::make_shared<CudaStream>(Location::cuda(static_cast<int>(i)), devices_[i]));
+    }
+  }
 
   std::string name() const override { return "cuda"; }
   bool present(Location at) const override { return at.is_host() || at.device() < device_count(); }
   int device_count() const override { return static_cast<int>(devices_.size()); }
   int ordinal(Location device) const { return devices_[static_cast<std::size_t>(device.device())]; }
   std::string describe(Location at) const override;
+  bool are_peers(Location a, Location b) const override;
+  bool one_allocation_per_block(Location at) const override { return apart_ && at.is_cuda(); }
   std::optional<DeviceMemory> observe(Location at) const noexcept override;
 
   std::byte* allocate(Location at, Bytes bytes) override;
@@ -108,8 +146,21 @@ class CudaDriver final : public Driver {
   void enqueue(const Stream& stream, std::function<void()> work) override;
 
  private:
+  struct Attempt {
+    cudaError_t status;
+    const char* call;
+  };
   void expect_device(Location at) const;
+  Attempt take(Location at, void** data, Bytes bytes) const;
+  void open_way(int from, int to);
+
   const std::vector<int> devices_;  // the runtime's numbers of cuda:0, cuda:1, ...
+  const bool apart_;
+  std::vector<std::shared_ptr<CudaStream>>
+      owners_;  // where apart: of each device, in whose order blocks begin and end
+  std::mutex ways_mutex_;
+  std::set<std::pair<int, int>>
+      ways_;  // pairs of devices that copied to each other, the smaller number first
 };
 
 void CudaDriver::expect_device(Location at) const {
@@ -139,9 +190,36 @@ std::optional<DeviceMemory> CudaDriver::observe(Location at) const noexcept {
   }
 }
 
+bool CudaDriver::are_peers(Location a, Location b) const {
+  if (!a.is_cuda() || !b.is_cuda() || a == b || !present(a) || !present(b)) return false;
+  const int one = ordinal(a), other = ordinal(b);
+  return one == other || (reaches(one, other) && reaches(other, one));
+}
+
+// Lets two devices that can reach each other do so, before their first copy.
+void CudaDriver::open_way(int from, int to) {
+  if (from == to) return;
+  const std::lock_guard lock(ways_mutex_);
+  if (!ways_.insert(std::minmax(from, to)).second || !reaches(from, to) || !reaches(to, from)) return;
+  open_to_peer(from, to, apart_);
+  open_to_peer(to, from, apart_);
+}
+
+CudaDriver::Attempt CudaDriver::take(Location at, void** data, Bytes bytes) const {
+  if (at.is_host()) return {cudaHostAlloc(data, bytes, cudaHostAllocPortable), "cudaHostAlloc"};
+  if (!apart_) return {cudaMalloc(data, bytes), "cudaMalloc"};
+  cudaStream_t owner = owners_[static_cast<std::size_t>(at.device())]->stream;
+  const cudaError_t status = cudaMallocAsync(data, bytes, owner);
+  if (status != cudaSuccess) return {status, "cudaMallocAsync"};
+  const cudaError_t ready = cudaStreamSynchronize(owner);  // on return any stream may use it
+  if (ready != cudaSuccess) (void)cudaFreeAsync(*data, owner);
+  return {ready, "cudaStreamSynchronize"};
+}
+
 std::byte* CudaDriver::allocate(Location at, Bytes bytes) {
-  // Zero bytes still get an address that deallocate takes.
-  const Bytes size = round_up_to_granule(std::max<Bytes>(bytes, 1));
+  // Zero bytes still get an address that deallocate takes. A checker must see where a block ends.
+  const Bytes least = std::max<Bytes>(bytes, 1);
+  const Bytes size = apart_ && at.is_cuda() ? least : round_up_to_granule(least);
   if (at == Location::pageable_host()) {
     void* data = std::aligned_alloc(kGranule, size);
     if (data == nullptr) throw AllocationError(at, bytes, "the operating system has no such room");
@@ -151,10 +229,9 @@ std::byte* CudaDriver::allocate(Location at, Bytes bytes) {
   void* data = nullptr;
   // Pinned memory is portable, so any context will do to make it.
   const DeviceGuard guard(ordinal(at.is_cuda() ? at : Location::cuda(0)));
-  const cudaError_t status =
-      at.is_cuda() ? cudaMalloc(&data, size) : cudaHostAlloc(&data, size, cudaHostAllocPortable);
-  const char* call = at.is_cuda() ? "cudaMalloc" : "cudaHostAlloc";
-  if (status == cudaErrorMemoryAllocation) {
+  const auto [status, call] = take(at, &data, size);
+  // What the operating system refuses to lock is no room either.
+  if (status == cudaErrorMemoryAllocation || (at.is_host() && status == cudaErrorOperatingSystem)) {
     (void)cudaGetLastError();
     throw AllocationError(at, bytes, fmt::format("{}: {}", call, cudaGetErrorString(status)));
   }
@@ -168,6 +245,8 @@ void CudaDriver::deallocate(Location at, std::byte* data, Bytes) noexcept {
     std::free(data);
   } else if (at == Location::pinned_host()) {
     (void)cudaFreeHost(data);
+  } else if (apart_) {
+    (void)cudaFreeAsync(data, owners_[static_cast<std::size_t>(at.device())]->stream);
   } else {
     (void)cudaFree(data);
   }
@@ -206,6 +285,8 @@ bool CudaDriver::complete(const Event& event) const {
     return false;
   }
   cuda::check(status, "cudaEventQuery", __FILE__, __LINE__);
+  // Returns at once. A checker of stream order is told by a wait what a question may not tell it.
+  if (apart_) FHERES_CUDA(cudaEventSynchronize(event_of(event)));
   return true;
 }
 
@@ -231,8 +312,9 @@ void CudaDriver::copy(const Stream& stream, const Extent& destination, const Ext
   if (source.bytes == 0) return;
   const DeviceGuard guard(state.ordinal);
   if (between_devices(destination, source)) {
-    FHERES_CUDA(cudaMemcpyPeerAsync(destination.data, destination.at.device(), source.data,
-                                    source.at.device(), source.bytes, state.stream));
+    const int to = ordinal(destination.at), from = ordinal(source.at);
+    open_way(from, to);
+    FHERES_CUDA(cudaMemcpyPeerAsync(destination.data, to, source.data, from, source.bytes, state.stream));
   } else {
     FHERES_CUDA(cudaMemcpyAsync(destination.data, source.data, source.bytes, kind_of(destination, source),
                                 state.stream));
@@ -246,7 +328,9 @@ void CudaDriver::copy_2d(const Stream& stream, const Extent& destination, const 
   if (shape.rows == 0 || shape.row_bytes == 0) return;
   const DeviceGuard guard(state.ordinal);
   if (between_devices(destination, source)) {
-    copy_rows_between(destination, ordinal(destination.at), source, ordinal(source.at), shape, state.stream);
+    const int to = ordinal(destination.at), from = ordinal(source.at);
+    open_way(from, to);
+    copy_rows_between(destination, to, source, from, shape, state.stream);
   } else {
     FHERES_CUDA(cudaMemcpy2DAsync(destination.data, shape.destination_pitch, source.data, shape.source_pitch,
                                   shape.row_bytes, shape.rows, kind_of(destination, source), state.stream));
@@ -268,7 +352,8 @@ void CudaDriver::enqueue(const Stream& stream, std::function<void()> work) {
 
 }  // namespace
 
-std::shared_ptr<Driver> make_cuda_driver(std::vector<int> devices) {
+std::shared_ptr<Driver> make_cuda_driver(const CudaOptions& options) {
+  std::vector<int> devices = options.devices;
   const int usable = cuda_device_count();
   if (usable == 0) throw DeviceError("make_cuda_driver", cuda_status());
   for (int device : devices) {
@@ -280,7 +365,7 @@ std::shared_ptr<Driver> make_cuda_driver(std::vector<int> devices) {
     devices.resize(static_cast<std::size_t>(usable));
     std::iota(devices.begin(), devices.end(), 0);
   }
-  return std::make_shared<CudaDriver>(std::move(devices));
+  return std::make_shared<CudaDriver>(std::move(devices), options.one_allocation_per_block);
 }
 
 int cuda::ordinal(const Driver& driver, Location device) {

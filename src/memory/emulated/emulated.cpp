@@ -31,25 +31,36 @@ struct ThreadedEvent final : EventState {
   }
 };
 
+// Whether this thread runs the work of some stream.
+thread_local bool runs_a_stream = false;
+
 // The queue outlives its stream until the thread has run everything: the thread shares it.
 struct WorkQueue {
+  explicit WorkQueue(Location where) : device(where) {}
+  const Location device;
   std::mutex mutex;
   std::condition_variable changed;
   std::deque<std::function<void()>> work;
   bool closing = false;
+  bool ended = false;  // everything has run, and nobody will run more
 
-  void push(std::function<void()> item) {
+  // False where the thread has ended: all that was queued before is done.
+  bool push(std::function<void()> item) {
     const std::lock_guard lock(mutex);
+    if (ended) return false;
     work.push_back(std::move(item));
     changed.notify_one();
+    return true;
   }
   void run() {
+    runs_a_stream = true;
     for (;;) {
       std::function<void()> item;
       {
         std::unique_lock lock(mutex);
         changed.wait(lock, [&] { return closing || !work.empty(); });
-        if (work.empty()) return;
+        ended = work.empty();
+        if (ended) return;
         item = std::move(work.front());
         work.pop_front();
       }
@@ -60,15 +71,16 @@ struct WorkQueue {
 
 struct ThreadedStream final : StreamState {
   explicit ThreadedStream(Location where)
-      : StreamState(where), queue(std::make_shared<WorkQueue>()), thread([q = queue] { q->run(); }) {}
+      : StreamState(where), queue(std::make_shared<WorkQueue>(where)), thread([q = queue] { q->run(); }) {}
   ~ThreadedStream() override {
     {
       const std::lock_guard lock(queue->mutex);
       queue->closing = true;
       queue->changed.notify_one();
     }
-    // Work may own the last handle of its own stream; then its thread ends by itself.
-    if (thread.get_id() == std::this_thread::get_id()) {
+    // Work may own the last handle of its own stream, or of one that waits for what its own stream has yet to do.
+    // It must not wait for either: the thread ends by itself.
+    if (runs_a_stream) {
       thread.detach();
     } else {
       thread.join();
@@ -80,7 +92,7 @@ struct ThreadedStream final : StreamState {
 
 std::shared_ptr<ThreadedEvent> record_in(WorkQueue& queue) {
   auto event = std::make_shared<ThreadedEvent>();
-  queue.push([event] { event->finish(); });
+  if (!queue.push([event] { event->finish(); })) event->finish();
   return event;
 }
 
@@ -101,8 +113,8 @@ class EmulatedDriver final : public HostBacked<Driver> {
     check_present(device);
     auto state = std::make_shared<ThreadedStream>(device);
     const std::lock_guard lock(mutex_);
-    std::erase_if(streams_, [](const auto& stream) { return stream.expired(); });
-    streams_.push_back(state);
+    std::erase_if(queues_, [](const auto& queue) { return queue.expired(); });
+    queues_.push_back(state->queue);
     return Stream(std::move(state));
   }
 
@@ -121,15 +133,16 @@ class EmulatedDriver final : public HostBacked<Driver> {
   void synchronize_device(Location device) override {
     check_device(device);
     check_present(device);
-    std::vector<std::shared_ptr<ThreadedStream>> live;
+    // Queues, not streams: one whose last handle is gone may still have work.
+    std::vector<std::shared_ptr<WorkQueue>> live;
     {
       const std::lock_guard lock(mutex_);
-      for (const auto& stream : streams_) {
-        auto state = stream.lock();
+      for (const auto& queue : queues_) {
+        auto state = queue.lock();
         if (state && state->device == device) live.push_back(std::move(state));
       }
     }
-    for (const auto& stream : live) record_in(*stream->queue)->wait();
+    for (const auto& queue : live) record_in(*queue)->wait();
   }
 
   void copy(const Stream& stream, const Extent& destination, const Extent& source) override {
@@ -147,13 +160,14 @@ class EmulatedDriver final : public HostBacked<Driver> {
 
  private:
   std::mutex mutex_;
-  std::vector<std::weak_ptr<ThreadedStream>> streams_;
+  std::vector<std::weak_ptr<WorkQueue>> queues_;
 };
 
 }  // namespace
 
 std::shared_ptr<Driver> make_emulated_driver(const EmulatedOptions& options) {
-  return std::make_shared<EmulatedDriver>(options.devices, options.device_bytes);
+  return std::make_shared<EmulatedDriver>(options.devices, options.device_bytes,
+                                          options.one_allocation_per_block);
 }
 
 }  // namespace fheres::memory

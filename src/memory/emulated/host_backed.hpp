@@ -31,8 +31,8 @@ inline void copy_bytes(const Extent& destination, const Extent& source) {
 template <class Interface>
 class HostBacked : public Interface {
  public:
-  HostBacked(int devices, std::optional<Bytes> device_bytes)
-      : devices_(devices), device_bytes_(device_bytes) {
+  HostBacked(int devices, std::optional<Bytes> device_bytes, bool one_allocation_per_block)
+      : devices_(devices), device_bytes_(device_bytes), apart_(one_allocation_per_block) {
     if (devices < 0 || devices > Location::kMaxDevices) {
       throw std::invalid_argument(
           fmt::format("expected 0 to {} emulated devices, got {}", Location::kMaxDevices, devices));
@@ -46,6 +46,10 @@ class HostBacked : public Interface {
     return at.is_host() ? "page-locked host memory" : "emulated device";
   }
   bool host_addressable(Location) const override { return true; }
+  bool are_peers(Location a, Location b) const override {
+    return a.is_cuda() && b.is_cuda() && a != b && present(a) && present(b);
+  }
+  bool one_allocation_per_block(Location) const override { return apart_; }
 
   std::optional<DeviceMemory> observe(Location at) const noexcept override {
     if (!at.is_cuda() || !present(at) || !device_bytes_) return std::nullopt;
@@ -96,9 +100,12 @@ class HostBacked : public Interface {
   }
 
  private:
-  // A budget may be far larger than the host: such storage takes pages only where it is written.
-  static bool is_mapped(Location at, Bytes size) { return at != Location::pageable_host() && size >= kMiB; }
-  static std::byte* take_from_host(Location at, Bytes size) {
+  // A budget may be far larger than the host: such storage takes pages only where it is written. What one block has
+  // for itself comes from where the address sanitizer looks.
+  bool is_mapped(Location at, Bytes size) const {
+    return !apart_ && at != Location::pageable_host() && size >= kMiB;
+  }
+  std::byte* take_from_host(Location at, Bytes size) const {
     if (!is_mapped(at, size)) return static_cast<std::byte*>(std::aligned_alloc(kGranule, size));
     void* data =
         ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -107,6 +114,7 @@ class HostBacked : public Interface {
 
   int devices_;
   std::optional<Bytes> device_bytes_;
+  bool apart_;
   mutable std::mutex storage_mutex_;
   std::array<Bytes, Location::kCount> taken_{};
 };

@@ -58,7 +58,7 @@ SteppedQueue& queue_of(const Stream& stream) {
 class SteppedDriverImpl final : public HostBacked<SteppedDriver> {
  public:
   explicit SteppedDriverImpl(const SteppedOptions& options)
-      : HostBacked(options.devices, options.device_bytes),
+      : HostBacked(options.devices, options.device_bytes, options.one_allocation_per_block),
         only_needed_(options.synchronize_only_what_is_needed),
         random_(options.seed) {}
 

@@ -54,6 +54,8 @@ class CudaBackend final : public Backend {
   void begin_mod_down(View special, const Stream& stream) const override;
   void mod_down(ConstView special, View values, ConstView addend, Automorphism automorphism, View tile,
                 const Stream& stream) const override;
+  void mod_down_tensor(ConstView special, View values, ConstView a, ConstView b, View tile,
+                       const Stream& stream) const override;
   void rescale(ConstView in, std::uint64_t multiplier, View out, View last,
                const Stream& stream) const override;
   void begin_rescale(View last, const Stream& stream) const override;
@@ -225,7 +227,14 @@ void CudaBackend::begin_mod_down(View special, const Stream& stream) const {
 void CudaBackend::mod_down(ConstView special, View values, ConstView addend, Automorphism automorphism,
                            View tile, const Stream& stream) const {
   shapes::mod_down(basis(), special, values, addend, automorphism, tile);
-  cuda::mod_down(tables(), special, values, addend, automorphism.exponent, tile, Queue(*this, stream));
+  cuda::mod_down(tables(), special, values, {addend, automorphism.exponent, {}}, tile, Queue(*this, stream));
+}
+
+void CudaBackend::mod_down_tensor(ConstView special, View values, ConstView a, ConstView b, View tile,
+                                  const Stream& stream) const {
+  shapes::mod_down(basis(), special, values, {}, {}, tile);
+  shapes::tensor_add(basis(), a, b, values);
+  cuda::mod_down(tables(), special, values, {a, 1, b}, tile, Queue(*this, stream));
 }
 
 void CudaBackend::rescale(ConstView in, std::uint64_t multiplier, View out, View last,

@@ -1,3 +1,4 @@
+#include "ring/cuda/convert.cuh"
 #include "ring/cuda/gather.hpp"
 #include "ring/cuda/operations.hpp"
 #include "ring/cuda/pass.cuh"
@@ -5,96 +6,156 @@
 namespace fheres::ring::cuda {
 namespace {
 
-/// z_t of Backend::mod_down from the residues w_s of begin_mod_down, canonical. The count v is below k, so
-/// sum of w_s factor_s (k products below 2^122) + v (t - P mod t) + (t - P/2 mod t) stays below 2^128 for k <= 32.
+/// z_t of Backend::mod_down from the residues w_s of begin_mod_down. The count v of a coefficient serves every prime.
+/// Integers: v is below k, so sum of w_s factor_s (k products below 2^122) + v (t - P mod t) + (t - P/2 mod t) stays
+/// below 2^128 for k <= 32.
 struct FromSpecial {
   ConstArray special;
+
+  template <int kHeld>
   struct Reader {
-    const u64* first;
-    std::size_t limb_stride;
+    Sources sources;
+    const std::uint8_t (&counts)[kHeld];
+    const Factor* pieces;
     const u64* factors;
-    const u64* ratios;
-    const u64* shifts;
-    int special_limbs;
+    DoublePrime doubles;
     u64 minus_special, minus_half;
     scheme::Modulus prime;
-    template <bool kPairs>
-    __device__ __forceinline__ void fill(u64 (&x)[kHeld], const unsigned (&position)[kHeld]) const {
-      Wide sum[kHeld], count[kHeld];
+
+    template <class At>
+    __device__ __forceinline__ void numbers(double (&x)[kHeld], const At& at,
+                                            const DoubleField& field) const {
+      DoubleSums<kHeld> sums(DoubleField::from_residue(minus_half));
+      sum_products(sums, sources, pieces, at);
 #pragma unroll
       for (int h = 0; h < kHeld; ++h) {
-        sum[h] = minus_half;
-        count[h] = 0;
-      }
-      const u64* residues = first;
-      for (int s = 0; s < special_limbs; ++s, residues += limb_stride) {
-        const u64 factor = factors[s], ratio = ratios[s];
-        const int shift = static_cast<int>(shifts[s]);
-#pragma unroll
-        for (int h = 0; h < kHeld; ++h) {
-          const u64 w = residues[position[h]];
-          sum[h] += static_cast<Wide>(w) * factor;
-          count[h] += (static_cast<Wide>(w) * ratio) >> shift;
-        }
-      }
-#pragma unroll
-      for (int h = 0; h < kHeld; ++h) {
-        const u64 overflow = static_cast<u64>(count[h] >> 64);
-        x[h] = reduce_wide(sum[h] + static_cast<Wide>(overflow) * minus_special, prime);
+        sums.add_small(h, DoubleField::from_residue(counts[h]), doubles.minus_special);
+        x[h] = sums.end(h, field, doubles.sum_unit);
       }
     }
+    template <class At>
+    __device__ __forceinline__ void numbers(u64 (&x)[kHeld], const At& at, const IntegerField&) const {
+      Wide sums[kHeld];
+#pragma unroll
+      for (int h = 0; h < kHeld; ++h) sums[h] = minus_half + static_cast<Wide>(counts[h]) * minus_special;
+      sum_products(sums, sources, factors, at);
+#pragma unroll
+      for (int h = 0; h < kHeld; ++h) x[h] = reduce_wide(sums[h], prime);
+    }
   };
-  __device__ __forceinline__ Reader open(const Tables& tables, int prime, int, int polynomial) const {
-    const scheme::Modulus q = tables.primes[prime];
-    return {special.at(0, polynomial),
-            special.limb_stride,
-            tables.down_factor + static_cast<std::size_t>(prime) * tables.special_limbs,
-            tables.down_ratio,
-            tables.down_shift,
-            tables.special_limbs,
-            q.value - tables.special[prime],
-            q.value - tables.special_half[prime],
-            q};
+
+  template <int kHeld>
+  struct Polynomial {
+    Sources sources;
+    std::uint8_t counts[kHeld];
+    __device__ __forceinline__ Reader<kHeld> reader(const Tables& tables, int prime) const {
+      const scheme::Modulus q = tables.primes[prime];
+      const std::size_t at = static_cast<std::size_t>(prime) * tables.special_limbs;
+      return {sources,
+              counts,
+              tables.down_pieces + at,
+              tables.down_factor + at,
+              tables.doubles[prime],
+              q.value - tables.special[prime],
+              q.value - tables.special_half[prime],
+              q};
+    }
+  };
+  template <class At>
+  __device__ __forceinline__ Polynomial<At::kHeld> open(const Tables& tables, int polynomial,
+                                                        const At& at) const {
+    Polynomial<At::kHeld> opened{
+        {special.at(0, polynomial), special.limb_stride, tables.special_limbs, 0, tables.primes}, {}};
+    Wide sums[At::kHeld];
+#pragma unroll
+    for (int h = 0; h < At::kHeld; ++h) sums[h] = 0;
+    const u64* words = opened.sources.first + at.first;
+#pragma unroll 1
+    for (int s = 0; s < tables.special_limbs; ++s, words += special.limb_stride) {
+      const u64 ratio = tables.down_ratio[s];
+      const int shift = static_cast<int>(tables.down_shift[s]);
+#pragma unroll
+      for (int h = 0; h < At::kHeld; ++h)
+        sums[h] += (static_cast<Wide>(words[At::offset(h)]) * ratio) >> shift;
+    }
+#pragma unroll
+    for (int h = 0; h < At::kHeld; ++h) opened.counts[h] = static_cast<std::uint8_t>(sums[h] >> 64);
+    return opened;
   }
 };
 
-/// values = (values - z) / P + addend(X^exponent), canonical, in place. The addend has
-/// addend_polynomials, maybe none.
+/// values = (values - z) / P + addend, canonical, in place.
 struct IntoQuotient {
   Array values;
   ConstArray addend;
   int addend_polynomials = 0;
   unsigned exponent = 1;
+  ConstArray factor;
+
   struct Writer {
     u64* values;
-    const u64* addend;  // or null
+    const u64* addend;      // or null
+    const u64* product[4];  // x, y and z, w of x y + z w; or null
     unsigned exponent;
     int log_n;
-    u64 q;
+    scheme::Modulus prime;
     Shoup inverse;
-    template <bool kPairs>
-    __device__ __forceinline__ void drain(const u64 (&z)[kHeld], const unsigned (&position)[kHeld]) const {
+
+    template <int kHeld, class At>
+    __device__ __forceinline__ void drain(const u64 (&z)[kHeld], const At& at) const {
+      const u64 q = prime.value;
       u64 x[kHeld];
-      read_words<kPairs>(values, x, position);
+      read_words(values, x, at);
 #pragma unroll
       for (int h = 0; h < kHeld; ++h) x[h] = mul_shoup(x[h] + q - z[h], inverse, q);
-      if (addend != nullptr) {
+      if (product[0] != nullptr) {
+        add_products(x, at);
+      } else if (addend != nullptr) {
 #pragma unroll
         for (int h = 0; h < kHeld; ++h) {
-          const unsigned from = exponent == 1 ? position[h] : gather_source(position[h], exponent, log_n);
+          const unsigned position = at.first + At::offset(h);
+          const unsigned from = exponent == 1 ? position : gather_source(position, exponent, log_n);
           x[h] = add_reduced(x[h], addend[from], q);
         }
       }
-      write_words<kPairs>(values, x, position);
+      write_words(values, x, at);
+    }
+    // Sums stay below 3 2^122.
+    template <int kHeld, class At>
+    __device__ __forceinline__ void add_products(u64 (&x)[kHeld], const At& at) const {
+      Wide sums[kHeld];
+#pragma unroll
+      for (int h = 0; h < kHeld; ++h) sums[h] = x[h];
+#pragma unroll
+      for (int pair = 0; pair < 4; pair += 2) {
+        if (product[pair] == nullptr) continue;
+        u64 a[kHeld], b[kHeld];
+        read_words(product[pair], a, at);
+        read_words(product[pair + 1], b, at);
+#pragma unroll
+        for (int h = 0; h < kHeld; ++h) sums[h] += static_cast<Wide>(a[h]) * b[h];
+      }
+#pragma unroll
+      for (int h = 0; h < kHeld; ++h) x[h] = reduce_wide(sums[h], prime);
     }
   };
   __device__ __forceinline__ Writer open(const Tables& tables, int prime, int limb, int polynomial) const {
-    return {values.at(limb, polynomial),
-            polynomial < addend_polynomials ? addend.at(limb, polynomial) : nullptr,
-            exponent,
-            tables.log_n,
-            tables.primes[prime].value,
-            tables.special_inverse[prime]};
+    Writer writer{values.at(limb, polynomial),
+                  polynomial < addend_polynomials ? addend.at(limb, polynomial) : nullptr,
+                  {},
+                  exponent,
+                  tables.log_n,
+                  tables.primes[prime],
+                  tables.special_inverse[prime]};
+    if (factor.data != nullptr) {
+      writer.product[0] = addend.at(limb, 0);
+      writer.product[1] = factor.at(limb, polynomial);
+      if (polynomial == 1) {
+        writer.product[2] = addend.at(limb, 1);
+        writer.product[3] = factor.at(limb, 0);
+      }
+    }
+    return writer;
   }
 };
 
@@ -106,10 +167,10 @@ struct FromLast {
     const u64* last;
     scheme::Modulus prime;
     u64 minus_half;
-    template <bool kPairs>
-    __device__ __forceinline__ void fill(u64 (&x)[kHeld], const unsigned (&position)[kHeld]) const {
+    template <int kHeld, class At>
+    __device__ __forceinline__ void fill(u64 (&x)[kHeld], const At& at) const {
 #pragma unroll
-      for (int h = 0; h < kHeld; ++h) x[h] = reduce_word(last[position[h]], prime) + minus_half;
+      for (int h = 0; h < kHeld; ++h) x[h] = reduce_word(last[at.first + At::offset(h)], prime) + minus_half;
     }
   };
   __device__ __forceinline__ Reader open(const Tables& tables, int prime, int, int polynomial) const {
@@ -130,17 +191,17 @@ struct IntoRescaled {
     scheme::Modulus prime;
     Shoup inverse;
     u64 multiplier;
-    template <bool kPairs>
-    __device__ __forceinline__ void drain(const u64 (&z)[kHeld], const unsigned (&position)[kHeld]) const {
+    template <int kHeld, class At>
+    __device__ __forceinline__ void drain(const u64 (&z)[kHeld], const At& at) const {
       u64 x[kHeld];
-      read_words<kPairs>(in, x, position);
+      read_words(in, x, at);
       if (multiplier != 1) {
 #pragma unroll
         for (int h = 0; h < kHeld; ++h) x[h] = mul_barrett(x[h], multiplier, prime);
       }
 #pragma unroll
       for (int h = 0; h < kHeld; ++h) x[h] = mul_shoup(x[h] + prime.value - z[h], inverse, prime.value);
-      write_words<kPairs>(out, x, position);
+      write_words(out, x, at);
     }
   };
   __device__ __forceinline__ Writer open(const Tables& tables, int prime, int limb, int polynomial) const {
@@ -162,13 +223,14 @@ void begin_mod_down(const Tables& tables, View special, cudaStream_t stream) {
   inverse_columns(tables, job, values, ends, stream);
 }
 
-void mod_down(const Tables& tables, ConstView special, View values, ConstView addend, std::uint32_t exponent,
-              View tile, cudaStream_t stream) {
+void mod_down(const Tables& tables, ConstView special, View values, const Addend& addend, View tile,
+              cudaStream_t stream) {
   const Job job{values.first_prime, values.limbs, values.polynomials, 0, 0};
   const Array middle = array(tile);
-  run_pass<true, true>("mod down columns", tables, job, FromSpecial{array(special)}, Stored{middle}, stream);
-  const IntoQuotient into{array(values), array(addend), addend.data == nullptr ? 0 : addend.polynomials,
-                          exponent};
+  run_conversion("mod down columns", tables, job, FromSpecial{array(special)}, middle, stream);
+  const IntoQuotient into{array(values), array(addend.values),
+                          addend.values.data == nullptr ? 0 : addend.values.polynomials, addend.exponent,
+                          array(addend.factor)};
   run_pass<false, true>("mod down rows", tables, job, Plain{read_only(middle)}, into, stream);
 }
 

@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <vector>
 
 #include <fheres/ring/modarith.hpp>
 
@@ -20,27 +21,46 @@ namespace fheres::ring::cuda {
 
 using u64 = std::uint64_t;
 
-/// A table entry in one 16-byte access; device tables are aligned for it.
-FHERES_INLINE Shoup read_factor(const Shoup* table, u64 index) {
+/// Words of a table, the pair in one 16-byte access: device tables are aligned for it, and `index` is even.
+struct WordPair {
+  u64 first, second;
+};
+FHERES_INLINE WordPair read_pair(const u64* table, int index) {
 #ifdef __CUDA_ARCH__
-  const ulonglong2 pair = __ldg(reinterpret_cast<const ulonglong2*>(table) + index);
+  const ulonglong2 pair = __ldg(reinterpret_cast<const ulonglong2*>(table + index));
   return {pair.x, pair.y};
+#else
+  return {table[index], table[index + 1]};
+#endif
+}
+FHERES_INLINE u64 read_word(const u64* table, int index) {
+#ifdef __CUDA_ARCH__
+  return __ldg(reinterpret_cast<const unsigned long long*>(table) + index);
 #else
   return table[index];
 #endif
 }
 
-/// 64-bit integers, any prime below 2^61. A root is w with floor(w 2^64 / q). Lazy: forward in [0, 4q), inverse in
-/// [0, 2q).
+/// 64-bit integers, any prime below 2^61. A root is w with floor(w 2^64 / q), two words of a table. Lazy: forward in
+/// [0, 4q), inverse in [0, 2q).
 struct IntegerField {
   using Number = u64;
   using Root = Shoup;
+  static constexpr int kRootWords = 2;
   u64 q;
 
   FHERES_INLINE explicit IntegerField(u64 prime) : q(prime) {}
   FHERES_INLINE static u64 load(u64 bits) { return bits; }
   FHERES_INLINE static u64 store(u64 x) { return x; }
-  FHERES_INLINE static Root root(Shoup entry) { return entry; }
+  FHERES_INLINE static Root root(const u64* table, int index) {
+    const WordPair words = read_pair(table, 2 * index);
+    return {words.first, words.second};
+  }
+  /// Roots `index` (even) and the next.
+  FHERES_INLINE static void two_roots(const u64* table, int index, Root (&out)[2]) {
+    out[0] = root(table, index);
+    out[1] = root(table, index + 1);
+  }
   FHERES_INLINE static u64 from_residue(u64 x) { return x; }
   FHERES_INLINE u64 to_residue(u64 x) const { return reduce_once(reduce_once(x, 2 * q), q); }
 
@@ -60,27 +80,32 @@ struct IntegerField {
   FHERES_INLINE static u64 settle(u64 x) { return x; }
 };
 
-/// Integers in double precision, primes below kDoubleLimit. A root is w with fl(w / q), both as the bits of doubles.
+/// Integers in double precision, primes below kDoubleLimit. A root is w, as the bits of a double.
 ///
-/// multiply(y, w) = y w - k q with k = rint(y fl(w / q)), for an integer |y| < 2^51 and w in [0, q):
-/// - k is found by adding and taking away 1.5 2^52, which rounds to an integer as |k| < 2^51. Both roundings together
-///   are off by at most 1/2 + |y| 2^-53 <= 3/4, so the result is within 3q/4.
-/// - h = fl(y w) is an integer, h - k q is one below 2^53 in size, and so is the error y w - h: the three fused
-///   operations round nothing.
-/// Forward: a residue of at most 2q gains 3q/4 a stage, so after all 17 stages it is below 15 q < 2^51 with no
-/// reduction on the way. Inverse: what a round of at most three stages starts with is at most 3q/4 (at first q), sums
-/// double a stage and stay below 8 q, and settle() brings them back.
+/// multiply(y, w) = y w - k q with h = fl(y w), k = rint(h fl(1 / q)), for integers |y| <= 2^50 and |w| < q:
+/// - k is found by adding and taking away 1.5 2^52, which rounds to an integer as |k| < 2^51. The roundings of h and of
+///   1 / q move the quotient by at most |y| 2^-52, so k is off by at most 1/2 + 1/4 and the result is within 3q/4.
+/// - h is an integer, h - k q is one below 2^53 in size, and so is the error y w - h: the three fused operations round
+///   nothing.
+/// Forward: a residue of at most 2q gains 3q/4 a stage, so after all 17 stages it is below 15 q < 2^50 with no
+/// reduction on the way. Inverse: what a round of at most four stages starts with is at most 3q/4 (at first q), sums
+/// double a stage and stay below 16 q, and settle() brings them back.
 struct DoubleField {
   using Number = double;
-  struct Root {
-    double w, quotient;
-  };
+  using Root = double;
+  static constexpr int kRootWords = 1;
   double q, inverse_q;
 
   FHERES_INLINE explicit DoubleField(u64 prime) : q(static_cast<double>(prime)), inverse_q(1.0 / q) {}
+  FHERES_INLINE DoubleField(double prime, double inverse) : q(prime), inverse_q(inverse) {}
   FHERES_INLINE static double load(u64 bits) { return from_bits(bits); }
   FHERES_INLINE static u64 store(double x) { return to_bits(x); }
-  FHERES_INLINE static Root root(Shoup entry) { return {from_bits(entry.value), from_bits(entry.quotient)}; }
+  FHERES_INLINE static Root root(const u64* table, int index) { return from_bits(read_word(table, index)); }
+  FHERES_INLINE static void two_roots(const u64* table, int index, Root (&out)[2]) {
+    const WordPair words = read_pair(table, index);
+    out[0] = from_bits(words.first);
+    out[1] = from_bits(words.second);
+  }
   /// x below 2^52, by its place in the bits of 2^52 + x.
   FHERES_INLINE static double from_residue(u64 x) { return plus(from_bits(x | kBias), -kTwo52); }
   FHERES_INLINE u64 to_residue(double x) const {
@@ -98,10 +123,19 @@ struct DoubleField {
     x = plus(x, y);
     y = multiply(difference, w);
   }
-  /// x - rint(x / q) q, within 3q/4.
+  /// x - rint(x / q) q for |x| <= 2^51, within 3q/4.
   FHERES_INLINE double settle(double x) const { return fused(-rounded(x, inverse_q), q, x); }
-
- private:
+  FHERES_INLINE double multiply(double y, double w) const {
+    const double h = times(y, w);
+    const double k = rounded(h, inverse_q);
+    return plus(fused(-k, q, h), fused(y, w, -h));
+  }
+  /// sum + y w, reduced as multiply reduces.
+  FHERES_INLINE double multiply_add(double y, double w, double sum) const {
+    const double h = times(y, w);
+    const double k = rounded(h, inverse_q);
+    return plus(plus(sum, fused(-k, q, h)), fused(y, w, -h));
+  }
   static constexpr double kTwo52 = 4503599627370496.0;
   static constexpr double kRound = 1.5 * kTwo52;
   static constexpr u64 kBias = 0x4330000000000000U;  // the bits of 2^52
@@ -143,21 +177,23 @@ struct DoubleField {
 #endif
   }
   FHERES_INLINE static double rounded(double a, double b) { return plus(fused(a, b, kRound), -kRound); }
-  FHERES_INLINE double multiply(double y, Root w) const {
-    const double h = times(y, w.w);
-    const double k = rounded(y, w.quotient);
-    return plus(fused(-k, q, h), fused(y, w.w, -h));
-  }
 };
 
 /// Primes below this are transformed in double precision.
-inline constexpr u64 kDoubleLimit = u64{1} << 47;
+inline constexpr u64 kDoubleLimit = u64{1} << 46;
+FHERES_INLINE bool in_doubles(u64 q) { return q < kDoubleLimit; }
 
-/// A root as the prime's field reads it from its table.
-inline Shoup table_entry(Shoup root, u64 q) {
-  if (q >= kDoubleLimit) return root;
-  const auto w = static_cast<double>(root.value);
-  return {std::bit_cast<u64>(w), std::bit_cast<u64>(w / static_cast<double>(q))};
+/// Roots as the prime's field reads them: kRootWords words each.
+template <class Words>
+void append_roots(const std::vector<Shoup>& roots, u64 q, Words& table) {
+  for (const Shoup& root : roots) {
+    if (in_doubles(q)) {
+      table.push_back(std::bit_cast<u64>(static_cast<double>(root.value)));
+    } else {
+      table.push_back(root.value);
+      table.push_back(root.quotient);
+    }
+  }
 }
 
 }  // namespace fheres::ring::cuda

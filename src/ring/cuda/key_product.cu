@@ -26,10 +26,6 @@ struct KeyRows {
     return *reinterpret_cast<const ulonglong2*>(component[c] + static_cast<std::size_t>(digit) * n +
                                                 position);
   }
-  __device__ __forceinline__ void prefetch(int c, int digit, unsigned position) const {
-    asm volatile(
-        "prefetch.global.L2 [%0];" ::"l"(component[c] + static_cast<std::size_t>(digit) * n + position));
-  }
 };
 
 constexpr int kProductThreads = 128;  // each sums two neighbouring coefficients
@@ -40,6 +36,7 @@ __global__ void __launch_bounds__(kProductThreads)
     key_product_kernel(const Tables tables, const ConstArray extended, const unsigned exponent,
                        const SourceArray source, const u64* key, const int key_digits, const int digits,
                        const int first_prime, const Products out) {
+  begin_kernel();
   const int limb = static_cast<int>(blockIdx.y);
   const int prime = first_prime + limb;
   const KeyRows rows(tables, key, key_digits, prime);
@@ -80,93 +77,170 @@ __global__ void __launch_bounds__(kProductThreads)
   }
 }
 
-/// Keeps the last round's points where they are, in registers.
+/// Takes the last round's points as they are.
+template <class Number, int kHeld>
 struct Keep {
-  u64 (&kept)[kHeld];
-  template <bool kPairs>
-  __device__ __forceinline__ void drain(const u64 (&x)[kHeld], const unsigned (&)[kHeld]) const {
+  Number (&kept)[kHeld];
+  template <class At, class Field>
+  __device__ __forceinline__ void numbers(const Number (&x)[kHeld], const At&, const Field&) const {
 #pragma unroll
     for (int h = 0; h < kHeld; ++h) kept[h] = x[h];
   }
 };
 
+/// The two sums at a thread's points. In doubles a product is reduced as it is added.
+template <int kHeld>
+struct DoubleProducts {
+  using Field = DoubleField;
+  DoubleField field;
+  double sum[2][kHeld] = {};
+
+  __device__ __forceinline__ DoubleProducts(const Tables& tables, int prime)
+      : field(double_field(tables, prime)) {}
+  __device__ __forceinline__ void add(int c, int h, double x, u64 key) {
+    sum[c][h] = field.multiply_add(DoubleField::from_residue(key), x, sum[c][h]);
+  }
+  /// 32 more products fit: each is within 3q/4.
+  __device__ __forceinline__ void settle() {
+#pragma unroll
+    for (int h = 0; h < kHeld; ++h) {
+      sum[0][h] = field.settle(sum[0][h]);
+      sum[1][h] = field.settle(sum[1][h]);
+    }
+  }
+  __device__ __forceinline__ u64 residue(int c, int h) const { return field.to_residue(sum[c][h]); }
+};
+template <int kHeld>
+struct IntegerProducts {
+  using Field = IntegerField;
+  IntegerField field;
+  scheme::Modulus prime;
+  u64 sum[2][kHeld] = {};
+
+  __device__ __forceinline__ IntegerProducts(const Tables& tables, int index)
+      : field(tables.primes[index].value), prime(tables.primes[index]) {}
+  __device__ __forceinline__ void add(int c, int h, u64 x, u64 key) {
+    sum[c][h] = reduce_wide(static_cast<Wide>(x) * key + sum[c][h], prime);
+  }
+  __device__ __forceinline__ void settle() {}
+  __device__ __forceinline__ u64 residue(int c, int h) const { return sum[c][h]; }
+};
+
+/// Rows on their way into shared memory while a block computes, as they lie in memory: two of the key and one of the
+/// digits. The threads of a row copy it and share it, so a warp is all that has to wait.
+template <class P>
+struct Stage {
+  u64* words;  // [row][member][point]
+  static constexpr int kRow = 1 << P::kLog;
+  static constexpr int kWords = 3 * kWidth * kRow;
+
+  __device__ __forceinline__ u64* row(int index) const {
+    return words + (index * kWidth + P::member(static_cast<int>(threadIdx.x))) * kRow;
+  }
+  /// `limb` is a whole polynomial of one limb. Ends a group of copies.
+  __device__ __forceinline__ void fetch(int index, const u64* limb) const {
+    const int thread = static_cast<int>(threadIdx.x), lane = P::lane(thread);
+    const int line = static_cast<int>(blockIdx.x) * kWidth + P::member(thread);
+    const u64* const from = limb + P::line_at(line) + 2 * lane;
+    const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(row(index) + 2 * lane));
+#pragma unroll
+    for (int h = 0; h < P::kHeld / 2; ++h) {
+      constexpr int kStep = 2 * P::kLanes;
+      asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(
+                       to + static_cast<unsigned>(h * kStep * sizeof(u64))),
+                   "l"(from + h * kStep)
+                   : "memory");
+    }
+    asm volatile("cp.async.commit_group;" ::: "memory");
+  }
+  /// Until at most kLeft groups are on their way, for the whole warp.
+  template <int kLeft>
+  __device__ __forceinline__ void wait() const {
+    asm volatile("cp.async.wait_group %0;" ::"n"(kLeft) : "memory");
+    __syncwarp();
+  }
+
+  /// Reads the staged row of the digits.
+  struct Reader {
+    Stage stage;
+    template <int kHeld, class At>
+    __device__ __forceinline__ void fill(u64 (&x)[kHeld], const At&) const {
+      using R = Round<P, 0>;
+      const u64* const from = stage.row(2) + R::first_outer(P::lane(static_cast<int>(threadIdx.x)));
+#pragma unroll
+      for (int h = 0; h < kHeld; ++h) x[h] = from[R::outer_further(h)];
+    }
+  };
+};
+
 /// The forward row pass of every digit and the product in one: `extended` is what the column pass left, and
 /// its transform is never written. One block has the same rows of all digits of one limb, one digit after the other.
-template <int kLog>
-__global__ void __launch_bounds__((Tile<kLog, false>::kThreads))
-    product_rows_kernel(const Tables tables, const ConstArray extended, const SourceArray source,
-                        const u64* key, const int key_digits, const int digits, const int first_prime,
-                        const Products out) {
-  using Memory = Tile<kLog, false>;
-  using Shape = Rounds<kLog>;
-  constexpr int kEnd = Shape::kCount - 1;
-  using Last = Held<kLog, Shape::start(kEnd), Shape::depth(kEnd)>;
-  static_assert(Last::kBelow == 0 && Shape::depth(kEnd) >= 1);  // points 2h and 2h + 1 are neighbours
-  // Two buffers: a thread may begin a digit while others still read the one before.
-  __shared__ u64 shared[2][Memory::kWords];
-
-  const int limb = static_cast<int>(blockIdx.y);
-  const int prime = first_prime + limb;
-  const scheme::Modulus q = tables.primes[prime];
-  const KeyRows rows(tables, key, key_digits, prime);
-  const Shoup* const roots = tables.forward + (static_cast<std::size_t>(prime) << tables.log_n);
-  const int other_log = tables.log_n - kLog;
-  const int thread = static_cast<int>(threadIdx.x);
-  const int line = static_cast<int>(blockIdx.x) * kWidth + Memory::member(thread);
-  unsigned position[kHeld];
-#pragma unroll
-  for (int h = 0; h < kHeld; ++h) {
-    position[h] = Memory::position(line, Last::point(Memory::lane(thread), h), other_log);
-  }
-
-  Wide sum[2][kHeld];
-#pragma unroll
-  for (int h = 0; h < kHeld; ++h) sum[0][h] = sum[1][h] = 0;
+template <class P, class Sums>
+__device__ __forceinline__ void sum_rows(const Tables& tables, const ConstArray& extended,
+                                         const SourceArray& source, const KeyRows& rows, int digits, int limb,
+                                         int prime, const Products& out, u64* shared) {
+  using Field = typename Sums::Field;
+  const Stage<P> stage{shared + P::kWords};
+  const u64* const roots = tables.forward + tables.root_at[prime];
+  const PointsOut<P, true> at;
+  const int lane = P::lane(static_cast<int>(threadIdx.x));
+  const auto key_row = [&](int c, int digit) {
+    return rows.component[c] + static_cast<std::size_t>(digit) * rows.n;
+  };
+  Sums sums(tables, prime);
+  stage.fetch(2, extended.at(limb, 0));
 #pragma unroll 1
   for (int digit = 0; digit < digits; ++digit) {
-    // On their way from memory during the transform.
-#pragma unroll
-    for (int h = 0; h < kHeld; h += 1 << Shape::depth(kEnd)) {
-      rows.prefetch(0, digit, position[h]);
-      rows.prefetch(1, digit, position[h]);
-    }
-    u64 x[kHeld];
+    stage.fetch(0, key_row(0, digit));
+    stage.fetch(1, key_row(1, digit));
+    stage.template wait<2>();
+    typename Field::Number x[P::kHeld];
     if (digit == rows.diagonal) {
-      const SourceLimb at = source_limb(source, tables, prime, rows.own);
+      const SourceLimb own = source_limb(source, tables, prime, rows.own);
 #pragma unroll
-      for (int h = 0; h < kHeld; ++h) x[h] = at(position[h]);
+      for (int h = 0; h < P::kHeld; ++h) x[h] = Field::from_residue(own(at.first + at.offset(h)));
     } else {
-      run_rounds<kLog, false, true>(Plain::Reader{extended.at(limb, digit)}, Keep{x}, shared[digit & 1],
-                                    roots, q.value, other_log);
+      run_round<P, true, 0>(typename Stage<P>::Reader{stage}, Keep<typename Field::Number, P::kHeld>{x},
+                            shared, roots, sums.field);
     }
+    __syncwarp();  // the next digit writes where others have read
+    stage.fetch(2, extended.at(limb, min(digit + 1, digits - 1)));
+    stage.template wait<1>();
 #pragma unroll
-    for (int h = 0; h < kHeld; h += 2) {
+    for (int c = 0; c < 2; ++c) {
+      const u64* const staged = stage.row(c) + lane;
 #pragma unroll
-      for (int c = 0; c < 2; ++c) {
-        const ulonglong2 y = rows.read(c, digit, position[h]);
-        sum[c][h] += static_cast<Wide>(x[h]) * y.x;
-        sum[c][h + 1] += static_cast<Wide>(x[h + 1]) * y.y;
-      }
+      for (int h = 0; h < P::kHeld; ++h) sums.add(c, h, x[h], staged[h * P::kLanes]);
     }
+    __syncwarp();
+    if (digit % 32 == 31) sums.settle();
   }
+  stage.template wait<0>();
 #pragma unroll
   for (int c = 0; c < 2; ++c) {
-    u64* const to = out.at(limb, c);
+    u64* const to = out.at(limb, c) + at.first;
 #pragma unroll
-    for (int h = 0; h < kHeld; h += 2) {
-      *reinterpret_cast<ulonglong2*>(to + position[h]) =
-          make_ulonglong2(reduce_wide(sum[c][h], q), reduce_wide(sum[c][h + 1], q));
-    }
+    for (int h = 0; h < P::kHeld; ++h) to[at.offset(h)] = sums.residue(c, h);
   }
 }
 
-template <int kLog>
-void launch_product_rows(const Tables& tables, ConstView extended, const Source& source, const u64* key,
-                         int key_digits, const Products& out, cudaStream_t stream) {
-  const int rows = 1 << (tables.log_n - kLog);
-  launch("product rows", product_rows_kernel<kLog>, grid_of(rows / kWidth, extended.limbs),
-         Tile<kLog, false>::kThreads, stream, tables, array(extended), source_array(source), key, key_digits,
-         extended.polynomials, extended.first_prime, out);
+constexpr int kProductWarps = 16;  // that a multiprocessor has room for
+
+template <class P>
+__global__ void __launch_bounds__(P::kThreads, kProductWarps * 32 / P::kThreads)
+    product_rows_kernel(const Tables tables, const ConstArray extended, const SourceArray source,
+                        const u64* key, const int key_digits, const int digits, const int first_prime,
+                        const Products out) {
+  begin_kernel();
+  extern __shared__ u64 shared[];
+  const int limb = static_cast<int>(blockIdx.y);
+  const int prime = first_prime + limb;
+  const KeyRows rows(tables, key, key_digits, prime);
+  if (in_doubles(tables.primes[prime].value)) {
+    sum_rows<P, DoubleProducts<P::kHeld>>(tables, extended, source, rows, digits, limb, prime, out, shared);
+  } else {
+    sum_rows<P, IntegerProducts<P::kHeld>>(tables, extended, source, rows, digits, limb, prime, out, shared);
+  }
 }
 
 }  // namespace
@@ -179,16 +253,12 @@ bool worth_fusing(const Tables& tables, ConstView extended) {
 
 void product_rows(const Tables& tables, ConstView extended, const Source& source, const u64* key,
                   int key_digits, const Products& out, cudaStream_t stream) {
-  switch (tables.log_n - column_log(tables.log_n)) {
-    case 5:
-      return launch_product_rows<5>(tables, extended, source, key, key_digits, out, stream);
-    case 6:
-      return launch_product_rows<6>(tables, extended, source, key, key_digits, out, stream);
-    case 7:
-      return launch_product_rows<7>(tables, extended, source, key, key_digits, out, stream);
-    default:
-      return launch_product_rows<8>(tables, extended, source, key, key_digits, out, stream);
-  }
+  at_pass<false>(tables.log_n, [&]<class P>() {
+    const int words = P::kWords + Stage<P>::kWords;
+    launch("product rows", product_rows_kernel<P>, grid_of(P::kTiles, extended.limbs),
+           {P::kThreads, words * static_cast<int>(sizeof(u64))}, stream, tables, array(extended),
+           source_array(source), key, key_digits, extended.polynomials, extended.first_prime, out);
+  });
 }
 
 void key_product(const Tables& tables, ConstView extended, std::uint32_t exponent, const Source& source,

@@ -1,3 +1,4 @@
+#include "ring/cuda/convert.cuh"
 #include "ring/cuda/operations.hpp"
 #include "ring/cuda/pass.cuh"
 #include "ring/cuda/source.cuh"
@@ -9,10 +10,10 @@ struct FromSource {
   SourceArray source;
   struct Reader {
     SourceLimb limb;
-    template <bool kPairs>
-    __device__ __forceinline__ void fill(u64 (&x)[kHeld], const unsigned (&position)[kHeld]) const {
+    template <int kHeld, class At>
+    __device__ __forceinline__ void fill(u64 (&x)[kHeld], const At& at) const {
 #pragma unroll
-      for (int h = 0; h < kHeld; ++h) x[h] = limb(position[h]);
+      for (int h = 0; h < kHeld; ++h) x[h] = limb(at.first + At::offset(h));
     }
   };
   __device__ __forceinline__ Reader open(const Tables& tables, int prime, int limb, int) const {
@@ -21,58 +22,68 @@ struct FromSource {
 };
 
 /// The centred residues of one digit, converted to a prime that is not one of its own: up_offset[m-1][t][j] plus the
-/// sum over the digit's m active limbs of digits_i up_factor[m-1][t][i], below 2^128 as m <= 32, reduced once.
+/// sum over the digit's m active limbs of digits_i up_factor[m-1][t][i].
 struct FromDigits {
   ConstArray digits;
   int limbs = 0;  // active Q limbs
+
   struct Reader {
-    const u64* first;  // the digit's first limb
-    std::size_t limb_stride;
+    Sources sources;
+    const Factor* pieces;
     const u64* factors;
     u64 offset;
-    int active;
+    double unit;
     scheme::Modulus prime;
-    template <bool kPairs>
-    __device__ __forceinline__ void fill(u64 (&x)[kHeld], const unsigned (&position)[kHeld]) const {
-      if (active == 1) {  // the factor is 1
+
+    template <int kHeld, class At>
+    __device__ __forceinline__ void numbers(double (&x)[kHeld], const At& at,
+                                            const DoubleField& field) const {
+      DoubleSums<kHeld> sums(DoubleField::from_residue(offset));
+      sum_products(sums, sources, pieces, at);
 #pragma unroll
-        for (int h = 0; h < kHeld; ++h) x[h] = reduce_word(first[position[h]] + offset, prime);
-        return;
-      }
-      Wide sum[kHeld];
+      for (int h = 0; h < kHeld; ++h) x[h] = sums.end(h, field, unit);
+    }
+    template <int kHeld, class At>
+    __device__ __forceinline__ void numbers(u64 (&x)[kHeld], const At& at, const IntegerField&) const {
+      Wide sums[kHeld];
 #pragma unroll
-      for (int h = 0; h < kHeld; ++h) sum[h] = offset;
-      const u64* residues = first;
-      for (int i = 0; i < active; ++i, residues += limb_stride) {
-        const u64 factor = factors[i];
+      for (int h = 0; h < kHeld; ++h) sums[h] = offset;
+      sum_products(sums, sources, factors, at);
 #pragma unroll
-        for (int h = 0; h < kHeld; ++h) sum[h] += static_cast<Wide>(residues[position[h]]) * factor;
-      }
-#pragma unroll
-      for (int h = 0; h < kHeld; ++h) x[h] = reduce_wide(sum[h], prime);
+      for (int h = 0; h < kHeld; ++h) x[h] = reduce_wide(sums[h], prime);
     }
   };
-  __device__ __forceinline__ Reader open(const Tables& tables, int prime, int, int digit) const {
+
+  struct Digit {
+    Sources sources;
+    int digit;
+    __device__ __forceinline__ Reader reader(const Tables& tables, int prime) const {
+      const std::size_t row =
+          static_cast<std::size_t>(sources.limbs - 1) * (tables.special_limbs + tables.q_limbs) + prime;
+      const std::size_t at = row * tables.q_limbs + (sources.first_prime - tables.special_limbs);
+      const int all_digits = (tables.q_limbs + tables.digit_limbs - 1) / tables.digit_limbs;
+      return {sources,
+              tables.up_pieces + at,
+              tables.up_factor + at,
+              tables.up_offset[row * all_digits + digit],
+              tables.doubles[prime].sum_unit,
+              tables.primes[prime]};
+    }
+  };
+  template <class At>
+  __device__ __forceinline__ Digit open(const Tables& tables, int digit, const At&) const {
     const int begin = digit * tables.digit_limbs;
     const int active = min(tables.digit_limbs, limbs - begin);
-    const std::size_t row =
-        static_cast<std::size_t>(active - 1) * (tables.special_limbs + tables.q_limbs) + prime;
-    const int all_digits = (tables.q_limbs + tables.digit_limbs - 1) / tables.digit_limbs;
-    return {digits.at(begin, 0),
-            digits.limb_stride,
-            tables.up_factor + row * tables.q_limbs + begin,
-            tables.up_offset[row * all_digits + digit],
-            active,
-            tables.primes[prime]};
+    return {{digits.at(begin, 0), digits.limb_stride, active, tables.special_limbs + begin, tables.primes},
+            digit};
   }
 };
 
 /// The conversion and the first pass of the transform. Gives the job of what is left.
 Job convert_digits(const Tables& tables, ConstDigits digits, const View& tile, cudaStream_t stream) {
   const Job job{tile.first_prime, tile.limbs, tile.polynomials, tables.digit_limbs, tables.special_limbs};
-  run_pass<true, true>("mod up columns", tables, job,
-                       FromDigits{array(digits, tables.digit_limbs), digits.limbs}, Stored{array(tile)},
-                       stream);
+  run_conversion("mod up columns", tables, job, FromDigits{array(digits, tables.digit_limbs), digits.limbs},
+                 array(tile), stream);
   return job;
 }
 

@@ -50,8 +50,15 @@ bool worth_fusing(const Tables& tables, ConstView extended);
 
 // division.cu
 void begin_mod_down(const Tables& tables, View special, cudaStream_t stream);
-void mod_down(const Tables& tables, ConstView special, View values, ConstView addend, std::uint32_t exponent,
-              View tile, cudaStream_t stream);
+/// What mod_down adds: nothing (null data), values read through X -> X^exponent, or where there is a factor the first
+/// two terms of their product, two polynomials each.
+struct Addend {
+  ConstView values;
+  std::uint32_t exponent = 1;
+  ConstView factor;
+};
+void mod_down(const Tables& tables, ConstView special, View values, const Addend& addend, View tile,
+              cudaStream_t stream);
 /// y of one limb, which may be `last` itself; `end` is how its inverse transform ends: multiplier / N, plus half.
 void begin_rescale(const Tables& tables, ConstView in_last, const Affine& end, View last,
                    cudaStream_t stream);

@@ -8,41 +8,46 @@
 // The transform kernel. What a pass reads and writes is a type: `In` opens a reader for one polynomial of one limb,
 // `Out` a writer, so that the work before and after a transform costs no pass of its own.
 //
-//   auto reader = in.open(tables, prime, limb, polynomial);   reader.fill<kPairs>(x, position);
-//   auto writer = out.open(tables, prime, limb, polynomial);  writer.drain<kPairs>(x, position);
+//   auto reader = in.open(tables, prime, limb, polynomial);   reader.fill(x, points);
+//   auto writer = out.open(tables, prime, limb, polynomial);  writer.drain(x, points);
 //
-// position[] are indices below N; with kPairs, 2h and 2h + 1 are neighbours and the first of them is even.
+// Points say which residues x are. A reader that computes what it gives, and a writer that takes numbers as they are,
+// have numbers(x, points, field) in the place of fill and drain, for either field.
 namespace fheres::ring::cuda {
 
-/// Words of one limb, or residues of a reader that needs no arithmetic.
-template <bool kPairs>
-__device__ __forceinline__ void read_words(const u64* from, u64 (&x)[kHeld],
-                                           const unsigned (&position)[kHeld]) {
-  if constexpr (kPairs) {
-#pragma unroll
-    for (int h = 0; h < kHeld; h += 2) {
-      const ulonglong2 pair = *reinterpret_cast<const ulonglong2*>(from + position[h]);
-      x[h] = pair.x;
-      x[h + 1] = pair.y;
-    }
-  } else {
-#pragma unroll
-    for (int h = 0; h < kHeld; ++h) x[h] = from[position[h]];
-  }
-}
+/// The residues that a thread reads or writes in global memory: index first + offset(h) below N.
+template <class P, int kRound>
+struct Points {
+  static constexpr int kHeld = P::kHeld;
+  unsigned first;
 
-template <bool kPairs>
-__device__ __forceinline__ void write_words(u64* to, const u64 (&x)[kHeld],
-                                            const unsigned (&position)[kHeld]) {
-  if constexpr (kPairs) {
-#pragma unroll
-    for (int h = 0; h < kHeld; h += 2) {
-      *reinterpret_cast<ulonglong2*>(to + position[h]) = make_ulonglong2(x[h], x[h + 1]);
-    }
-  } else {
-#pragma unroll
-    for (int h = 0; h < kHeld; ++h) to[position[h]] = x[h];
+  __device__ __forceinline__ Points() {
+    const int thread = static_cast<int>(threadIdx.x);
+    const int line = static_cast<int>(blockIdx.x) * kWidth + P::member(thread);
+    first = P::line_at(line) + P::point_at(Round<P, kRound>::first_outer(P::lane(thread)));
   }
+  __device__ __forceinline__ static constexpr unsigned offset(int h) {
+    return P::point_at(Round<P, kRound>::outer_further(h));
+  }
+};
+/// What the first and the last round of a pass have to do with global memory.
+template <class P, bool kForward>
+using PointsIn = Points<P, kForward ? 0 : P::kRounds - 1>;
+template <class P, bool kForward>
+using PointsOut = Points<P, kForward ? P::kRounds - 1 : 0>;
+
+/// Words of one limb.
+template <int kHeld, class At>
+__device__ __forceinline__ void read_words(const u64* limb, u64 (&x)[kHeld], const At& at) {
+  const u64* const from = limb + at.first;
+#pragma unroll
+  for (int h = 0; h < kHeld; ++h) x[h] = from[At::offset(h)];
+}
+template <int kHeld, class At>
+__device__ __forceinline__ void write_words(u64* limb, const u64 (&x)[kHeld], const At& at) {
+  u64* const to = limb + at.first;
+#pragma unroll
+  for (int h = 0; h < kHeld; ++h) to[At::offset(h)] = x[h];
 }
 
 /// Reads what is there: residues, or what the first pass left.
@@ -50,9 +55,9 @@ struct Plain {
   ConstArray from;
   struct Reader {
     const u64* from;
-    template <bool kPairs>
-    __device__ __forceinline__ void fill(u64 (&x)[kHeld], const unsigned (&position)[kHeld]) const {
-      read_words<kPairs>(from, x, position);
+    template <int kHeld, class At>
+    __device__ __forceinline__ void fill(u64 (&x)[kHeld], const At& at) const {
+      read_words(from, x, at);
     }
   };
   __device__ __forceinline__ Reader open(const Tables&, int, int limb, int polynomial) const {
@@ -65,9 +70,9 @@ struct Stored {
   Array to;
   struct Writer {
     u64* to;
-    template <bool kPairs>
-    __device__ __forceinline__ void drain(const u64 (&x)[kHeld], const unsigned (&position)[kHeld]) const {
-      write_words<kPairs>(to, x, position);
+    template <int kHeld, class At>
+    __device__ __forceinline__ void drain(const u64 (&x)[kHeld], const At& at) const {
+      write_words(to, x, at);
     }
   };
   __device__ __forceinline__ Writer open(const Tables&, int, int limb, int polynomial) const {
@@ -75,122 +80,151 @@ struct Stored {
   }
 };
 
-/// What a reader gives the first pass, and a writer gets from the second, are residues; between the passes lie numbers.
-template <bool kColumns, bool kForward>
-inline constexpr bool kReadsResidues = kColumns == kForward;
-
-template <int kLog, bool kColumns, bool kForward, int kRound, class Field, class Reader, class Writer>
-__device__ __forceinline__ void run_round(const Reader& reader, const Writer& writer, u64* shared,
-                                          const Shoup* roots, const Field& field, int other_log) {
-  using Shape = Rounds<kLog>;
-  using Map = Held<kLog, Shape::start(kRound), Shape::depth(kRound)>;
-  using Memory = Tile<kLog, kColumns>;
-  constexpr bool kFirst = kRound == (kForward ? 0 : Shape::kCount - 1);
-  constexpr bool kLast = kRound == (kForward ? Shape::kCount - 1 : 0);
-  constexpr bool kPairs = !kColumns && Map::kBelow == 0;
-  constexpr bool kResidues = kReadsResidues<kColumns, kForward>;
-
-  const int thread = static_cast<int>(threadIdx.x);
-  const int member = Memory::member(thread), lane = Memory::lane(thread);
-  const int line = static_cast<int>(blockIdx.x) * kWidth + member;
-  const u64 base = Memory::base(line, other_log);
-
-  int point[kHeld];
-  unsigned position[kHeld];
-#pragma unroll
-  for (int h = 0; h < kHeld; ++h) {
-    point[h] = Map::point(lane, h);
-    position[h] = Memory::position(line, point[h], other_log);
-  }
-
-  typename Field::Number x[kHeld];
-  if constexpr (kFirst) {
-    u64 words[kHeld];
-    reader.template fill<kPairs>(words, position);
-#pragma unroll
-    for (int h = 0; h < kHeld; ++h) x[h] = kResidues ? Field::from_residue(words[h]) : Field::load(words[h]);
-  } else {
+/// Between rounds. A row is a matter of one warp.
+template <class P>
+__device__ __forceinline__ void change_hands() {
+  if constexpr (P::kColumns) {
     __syncthreads();
-#pragma unroll
-    for (int h = 0; h < kHeld; ++h) x[h] = Field::load(shared[Memory::word(member, point[h])]);
-  }
-  if constexpr (kForward) {
-    forward_round<kLog, Shape::start(kRound), Shape::depth(kRound)>(x, lane, base, roots, field);
   } else {
-    inverse_round<kLog, Shape::start(kRound), Shape::depth(kRound)>(x, lane, base, roots, field);
-  }
-  if constexpr (kLast) {
-    u64 words[kHeld];
-#pragma unroll
-    for (int h = 0; h < kHeld; ++h) words[h] = kResidues ? Field::store(x[h]) : field.to_residue(x[h]);
-    writer.template drain<kPairs>(words, position);
-  } else {
-    // A thread writes where it alone has read, so one barrier, before the next round's reads, is enough.
-#pragma unroll
-    for (int h = 0; h < kHeld; ++h) shared[Memory::word(member, point[h])] = Field::store(x[h]);
-    run_round<kLog, kColumns, kForward, kForward ? kRound + 1 : kRound - 1>(reader, writer, shared, roots,
-                                                                            field, other_log);
+    static_assert(P::kLanes <= 32);
+    __syncwarp();
   }
 }
 
-/// All rounds, in the arithmetic of the prime's size.
-template <int kLog, bool kColumns, bool kForward, class Reader, class Writer>
-__device__ __forceinline__ void run_rounds(const Reader& reader, const Writer& writer, u64* shared,
-                                           const Shoup* roots, u64 q, int other_log) {
-  constexpr int kBegin = kForward ? 0 : Rounds<kLog>::kCount - 1;
-  if (q < kDoubleLimit) {
-    run_round<kLog, kColumns, kForward, kBegin>(reader, writer, shared, roots, DoubleField(q), other_log);
+template <class P, bool kForward, int kRound, class Field, class Reader, class Writer>
+__device__ __forceinline__ void run_round(const Reader& reader, const Writer& writer, u64* shared,
+                                          const u64* roots, const Field& field) {
+  using R = Round<P, kRound>;
+  constexpr bool kFirst = kRound == (kForward ? 0 : P::kRounds - 1);
+  constexpr bool kLast = kRound == (kForward ? P::kRounds - 1 : 0);
+  // What a reader gives the first pass, and a writer gets from the second, are residues; between the passes lie numbers.
+  constexpr bool kResidues = P::kColumns == kForward;
+  constexpr bool kTurnsIn = kFirst && R::kTurns, kTurnsOut = kLast && R::kTurns;
+  constexpr int kHeld = P::kHeld;
+
+  const int thread = static_cast<int>(threadIdx.x);
+  const int member = P::member(thread), lane = P::lane(thread);
+  const unsigned base = P::base(static_cast<int>(blockIdx.x) * kWidth + member);
+  u64* const own = shared + P::member_word(member) + P::point_word(R::first_point(lane));
+  u64* const outer = shared + P::member_word(member) + P::point_word(R::first_outer(lane));
+
+  using Number = typename Field::Number;
+  Number x[kHeld];
+  if constexpr (kFirst) {
+    const Points<P, kRound> from;
+    if constexpr (requires { reader.numbers(x, from, field); }) {
+      reader.numbers(x, from, field);
+    } else {
+      u64 words[kHeld];
+      reader.fill(words, from);
+#pragma unroll
+      for (int h = 0; h < kHeld; ++h)
+        x[h] = kResidues ? Field::from_residue(words[h]) : Field::load(words[h]);
+    }
+  }
+  if constexpr (kTurnsIn) {
+#pragma unroll
+    for (int h = 0; h < kHeld; ++h) outer[P::point_word(R::outer_further(h))] = Field::store(x[h]);
+  }
+  if constexpr (!kFirst || kTurnsIn) {
+    change_hands<P>();
+#pragma unroll
+    for (int h = 0; h < kHeld; ++h) x[h] = Field::load(own[P::point_word(R::further(h))]);
+  }
+  transform_round<R, kForward>(x, lane, base, roots, field);
+  if constexpr (!kLast || kTurnsOut) {
+    // A thread writes where it alone has read, so one barrier, before others read, is enough.
+#pragma unroll
+    for (int h = 0; h < kHeld; ++h) own[P::point_word(R::further(h))] = Field::store(x[h]);
+  }
+  if constexpr (!kLast) {
+    run_round<P, kForward, kForward ? kRound + 1 : kRound - 1>(reader, writer, shared, roots, field);
   } else {
-    run_round<kLog, kColumns, kForward, kBegin>(reader, writer, shared, roots, IntegerField(q), other_log);
+    if constexpr (kTurnsOut) {
+      change_hands<P>();
+#pragma unroll
+      for (int h = 0; h < kHeld; ++h) x[h] = Field::load(outer[P::point_word(R::outer_further(h))]);
+    }
+    const Points<P, kRound> to;
+    if constexpr (requires { writer.numbers(x, to, field); }) {
+      writer.numbers(x, to, field);
+    } else {
+      u64 words[kHeld];
+#pragma unroll
+      for (int h = 0; h < kHeld; ++h) words[h] = kResidues ? Field::store(x[h]) : field.to_residue(x[h]);
+      writer.drain(words, to);
+    }
+  }
+}
+
+/// A prime's arithmetic, made once a kernel.
+__device__ __forceinline__ DoubleField double_field(const Tables& tables, int prime) {
+  return {tables.doubles[prime].q, tables.doubles[prime].inverse};
+}
+
+/// All rounds, in the arithmetic of the prime's size.
+template <class P, bool kForward, class Reader, class Writer>
+__device__ __forceinline__ void run_rounds(const Reader& reader, const Writer& writer, u64* shared,
+                                           const Tables& tables, int prime) {
+  constexpr int kBegin = kForward ? 0 : P::kRounds - 1;
+  const u64* const roots = (kForward ? tables.forward : tables.inverse) + tables.root_at[prime];
+  const u64 q = tables.primes[prime].value;
+  if (in_doubles(q)) {
+    run_round<P, kForward, kBegin>(reader, writer, shared, roots, double_field(tables, prime));
+  } else {
+    run_round<P, kForward, kBegin>(reader, writer, shared, roots, IntegerField(q));
   }
 }
 
 /// One pass over kWidth columns or rows of one polynomial of one limb. The first pass of a transform reads residues in
 /// [0, 2q), the second writes them canonical; an inverse is not yet divided by N. May be in place: a block reads all of
 /// its tile before it writes, and no block reads another's.
-template <int kLog, bool kColumns, bool kForward, class In, class Out>
-__global__ void __launch_bounds__((Tile<kLog, kColumns>::kThreads))
+template <class P, bool kForward, class In, class Out>
+__global__ void __launch_bounds__(P::kThreads)
     transform_pass(const Tables tables, const Job job, const In in, const Out out) {
+  begin_kernel();
   const int limb = static_cast<int>(blockIdx.y) / job.polynomials;
   const int polynomial = static_cast<int>(blockIdx.y) - limb * job.polynomials;
   const int prime = job.first_prime + limb;
   if (job.skips(prime, polynomial)) return;
 
-  __shared__ u64 shared[Tile<kLog, kColumns>::kWords];
-  const Shoup* const roots =
-      (kForward ? tables.forward : tables.inverse) + (static_cast<std::size_t>(prime) << tables.log_n);
+  __shared__ u64 shared[P::kWords];
   const auto reader = in.open(tables, prime, limb, polynomial);
   const auto writer = out.open(tables, prime, limb, polynomial);
-  run_rounds<kLog, kColumns, kForward>(reader, writer, shared, roots, tables.primes[prime].value,
-                                       tables.log_n - kLog);
+  run_rounds<P, kForward>(reader, writer, shared, tables, prime);
 }
 
-template <int kLog, bool kColumns, bool kForward, class In, class Out>
-void launch_pass(const char* name, const Tables& tables, const Job& job, const In& in, const Out& out,
-                 cudaStream_t stream) {
-  const int lines = 1 << (tables.log_n - kLog);
-  launch(name, transform_pass<kLog, kColumns, kForward, In, Out>,
-         grid_of(lines / kWidth, job.limbs * job.polynomials), Tile<kLog, kColumns>::kThreads, stream, tables,
-         job, in, out);
+/// Calls launch.template operator()<P>() with the pass P at N = 2^log_n.
+template <bool kColumns, class Launch>
+void at_pass(int log_n, const Launch& launch) {
+  switch (log_n) {
+    case 10:
+      return launch.template operator()<Pass<10, kColumns>>();
+    case 11:
+      return launch.template operator()<Pass<11, kColumns>>();
+    case 12:
+      return launch.template operator()<Pass<12, kColumns>>();
+    case 13:
+      return launch.template operator()<Pass<13, kColumns>>();
+    case 14:
+      return launch.template operator()<Pass<14, kColumns>>();
+    case 15:
+      return launch.template operator()<Pass<15, kColumns>>();
+    case 16:
+      return launch.template operator()<Pass<16, kColumns>>();
+    default:
+      return launch.template operator()<Pass<17, kColumns>>();
+  }
 }
 
 /// The column or row pass at the basis's N.
 template <bool kColumns, bool kForward, class In, class Out>
 void run_pass(const char* name, const Tables& tables, const Job& job, const In& in, const Out& out,
               cudaStream_t stream) {
-  const int columns = column_log(tables.log_n);
-  switch (kColumns ? columns : tables.log_n - columns) {
-    case 5:
-      return launch_pass<5, kColumns, kForward>(name, tables, job, in, out, stream);
-    case 6:
-      return launch_pass<6, kColumns, kForward>(name, tables, job, in, out, stream);
-    case 7:
-      return launch_pass<7, kColumns, kForward>(name, tables, job, in, out, stream);
-    case 8:
-      return launch_pass<8, kColumns, kForward>(name, tables, job, in, out, stream);
-    default:
-      if constexpr (kColumns) return launch_pass<9, kColumns, kForward>(name, tables, job, in, out, stream);
-  }
+  at_pass<kColumns>(tables.log_n, [&]<class P>() {
+    launch(name, transform_pass<P, kForward, In, Out>, grid_of(P::kTiles, job.limbs * job.polynomials),
+           P::kThreads, stream, tables, job, in, out);
+  });
 }
 
 }  // namespace fheres::ring::cuda

@@ -30,6 +30,7 @@ template <Pointwise kOperation>
 __global__ void __launch_bounds__(kThreads)
     pointwise_kernel(const Tables tables, const int first_prime, const int polynomials, const ConstArray a,
                      const ConstArray b, const int b_polynomials, const Array out) {
+  begin_kernel();
   const int limb = static_cast<int>(blockIdx.y) / polynomials;
   const int polynomial = static_cast<int>(blockIdx.y) - limb * polynomials;
   const unsigned position = own_position();
@@ -62,6 +63,7 @@ __global__ void __launch_bounds__(kThreads)
 __global__ void __launch_bounds__(kThreads)
     multiply_scalar_kernel(const Tables tables, const int first_prime, const int polynomials,
                            const ConstArray a, const SignedWide scalar, const Array out) {
+  begin_kernel();
   const int limb = static_cast<int>(blockIdx.y) / polynomials;
   const int polynomial = static_cast<int>(blockIdx.y) - limb * polynomials;
   const unsigned position = own_position();
@@ -77,6 +79,7 @@ __global__ void __launch_bounds__(kThreads)
 __global__ void __launch_bounds__(kThreads)
     add_scalar_kernel(const Tables tables, const int first_prime, const int polynomials, const ConstArray a,
                       const SignedWide scalar, const Array out) {
+  begin_kernel();
   const int limb = static_cast<int>(blockIdx.y) / polynomials;
   const int polynomial = static_cast<int>(blockIdx.y) - limb * polynomials;
   const unsigned position = own_position();
@@ -93,6 +96,7 @@ template <bool kAccumulate>
 __global__ void __launch_bounds__(kThreads)
     tensor_kernel(const Tables tables, const int first_prime, const ConstArray a, const ConstArray b,
                   const Array out) {
+  begin_kernel();
   const int limb = static_cast<int>(blockIdx.y);
   const unsigned position = own_position();
   const scheme::Modulus q = tables.primes[first_prime + limb];
@@ -122,6 +126,7 @@ __global__ void __launch_bounds__(kThreads)
 /// Signed words to residues: |x| mod q, negated where x < 0.
 __global__ void __launch_bounds__(kThreads) lift_kernel(const Tables tables, const int first_prime,
                                                         const std::int64_t* coefficients, const Array out) {
+  begin_kernel();
   const int limb = static_cast<int>(blockIdx.y);
   const unsigned position = own_position();
   const scheme::Modulus q = tables.primes[first_prime + limb];
@@ -142,6 +147,7 @@ __global__ void __launch_bounds__(kThreads) lift_kernel(const Tables tables, con
 __global__ void __launch_bounds__(kThreads)
     automorphism_kernel(const int log_n, const int polynomials, const ConstArray in, const unsigned exponent,
                         const Array out) {
+  begin_kernel();
   const int limb = static_cast<int>(blockIdx.y) / polynomials;
   const int polynomial = static_cast<int>(blockIdx.y) - limb * polynomials;
   const unsigned position = own_position();

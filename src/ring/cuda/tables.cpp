@@ -1,6 +1,8 @@
 #include "ring/cuda/tables.hpp"
 
+#include <cmath>
 #include <cstring>
+#include <functional>
 #include <vector>
 
 namespace fheres::ring::cuda {
@@ -35,20 +37,60 @@ Affine affine(std::uint64_t factor, std::uint64_t offset, const scheme::Modulus&
 }
 
 void pack_roots(const Basis& basis, Packer& packer, Tables& tables) {
-  std::vector<Shoup> forward, inverse;
+  std::vector<u64> forward, inverse;
+  std::vector<unsigned> at;
   std::vector<scheme::Modulus> primes;
-  forward.reserve(basis.n() * static_cast<std::size_t>(basis.prime_count()));
-  inverse.reserve(forward.capacity());
   for (int t = 0; t < basis.prime_count(); ++t) {
     const NttTables& ntt = basis.ntt(t);
     const u64 q = basis.prime(t).value;
-    for (const Shoup& root : ntt.forward) forward.push_back(table_entry(root, q));
-    for (const Shoup& root : ntt.inverse) inverse.push_back(table_entry(root, q));
+    at.push_back(static_cast<unsigned>(forward.size()));
+    append_roots(ntt.forward, q, forward);
+    append_roots(ntt.inverse, q, inverse);
     primes.push_back(basis.prime(t));
   }
   packer.put(primes, &tables.primes);
+  packer.put(at, &tables.root_at);
   packer.put(forward, &tables.forward);
   packer.put(inverse, &tables.inverse);
+}
+
+// x modulo q, of least absolute value.
+double centred(std::uint64_t x, std::uint64_t q) {
+  return x > q / 2 ? -static_cast<double>(q - x) : static_cast<double>(x);
+}
+
+Factor factor(std::uint64_t x, const scheme::Modulus& prime) {
+  const std::uint64_t shifted = mul_barrett(x, reduce_word(u64{1} << 30, prime), prime);
+  return {centred(x, prime.value), centred(shifted, prime.value)};
+}
+
+// `factors` has one row for every prime, over and over.
+std::vector<Factor> factors(const Basis& basis, const std::vector<std::uint64_t>& values,
+                            std::size_t row_length) {
+  std::vector<Factor> out;
+  out.reserve(values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::size_t t = i / row_length % static_cast<std::size_t>(basis.prime_count());
+    out.push_back(factor(values[i], basis.prime(static_cast<int>(t))));
+  }
+  return out;
+}
+
+void pack_sums(const Basis& basis, Packer& packer, Tables& tables) {
+  const ConversionTables& conversion = basis.conversion();
+  std::vector<DoublePrime> doubles;
+  for (int t = 0; t < basis.prime_count(); ++t) {
+    const scheme::Modulus& prime = basis.prime(t);
+    const std::uint64_t unit = reduce_word(u64{1} << kSumBits, prime);
+    const std::uint64_t special = conversion.special[static_cast<std::size_t>(t)];
+    doubles.push_back({static_cast<double>(prime.value), 1.0 / static_cast<double>(prime.value),
+                       std::ldexp(centred(unit, prime.value), -kSumBits), -centred(special, prime.value)});
+  }
+  packer.put(doubles, &tables.doubles);
+  packer.put(factors(basis, conversion.up_factor, static_cast<std::size_t>(basis.q_limbs())),
+             &tables.up_pieces);
+  packer.put(factors(basis, conversion.down_factor, static_cast<std::size_t>(basis.special_limbs())),
+             &tables.down_pieces);
 }
 
 void pack_ends(const Basis& basis, Packer& packer, Tables& tables) {
@@ -90,6 +132,7 @@ DeviceTables::DeviceTables(const Basis& basis, std::shared_ptr<memory::Driver> d
 
   Packer packer;
   pack_roots(basis, packer, tables_);
+  pack_sums(basis, packer, tables_);
   pack_ends(basis, packer, tables_);
   std::vector<u64> shift;
   for (int s = 0; s < basis.special_limbs(); ++s)

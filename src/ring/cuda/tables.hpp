@@ -16,6 +16,22 @@ struct alignas(16) Affine {
   u64 unused = 0;
 };
 
+/// What a source residue is multiplied by on its way to a prime that is computed in doubles: a factor, and where the
+/// source's prime is not, 2^30 times that factor for the bits from 30 up. Modulo the prime, of least absolute value.
+struct alignas(16) Factor {
+  double low = 0;
+  double high = 0;
+};
+/// A prime as arithmetic in doubles wants it.
+struct alignas(16) DoublePrime {
+  double q = 0;
+  double inverse = 0;
+  double sum_unit = 0;       // 2^kSumBits modulo q, over 2^kSumBits
+  double minus_special = 0;  // -P modulo q
+};
+/// Such sums are kept in two parts, multiples of 2^kSumBits and the rest.
+inline constexpr int kSumBits = 45;
+
 /// The constants of one basis as kernels read them: pointers into one piece of device storage, passed by value.
 /// Indices as in ring::ConversionTables; t is a prime index, i a Q limb, s a special limb.
 struct Tables {
@@ -24,14 +40,18 @@ struct Tables {
   int q_limbs = 0;
   int digit_limbs = 0;
   const scheme::Modulus* primes = nullptr;  // [t]
-  const Shoup* forward = nullptr;           // [t][N], as table_entry
-  const Shoup* inverse = nullptr;           // [t][N]
+  const unsigned* root_at = nullptr;        // [t]: where the prime's roots begin in forward and inverse
+  const u64* forward = nullptr;             // [t][N] roots, as the prime's field reads them
+  const u64* inverse = nullptr;             // likewise
   const Affine* end_plain = nullptr;        // [t]: 1/N
   const Affine* end_up = nullptr;           // [m - 1][i]: up_inverse / N, plus up_half
   const Affine* end_down = nullptr;         // [s]: (x / N + special_half) down_inverse
   const u64* up_factor = nullptr;           // [m - 1][t][i]
   const u64* up_offset = nullptr;           // [m - 1][t][j]
   const u64* down_factor = nullptr;         // [t][s]
+  const Factor* up_pieces = nullptr;        // [m - 1][t][i]: up_factor, for t in doubles
+  const Factor* down_pieces = nullptr;      // [t][s]: down_factor, likewise
+  const DoublePrime* doubles = nullptr;     // [t]
   const u64* down_ratio = nullptr;          // [s]
   const u64* down_shift = nullptr;          // [s]: bits(p_s) - 1
   const u64* special = nullptr;             // [t]

@@ -11,12 +11,12 @@ struct Ended {
     u64* to;
     u64 q;
     Affine end;
-    template <bool kPairs>
-    __device__ __forceinline__ void drain(const u64 (&x)[kHeld], const unsigned (&position)[kHeld]) const {
+    template <int kHeld, class At>
+    __device__ __forceinline__ void drain(const u64 (&x)[kHeld], const At& at) const {
       u64 y[kHeld];
 #pragma unroll
       for (int h = 0; h < kHeld; ++h) y[h] = add_reduced(mul_shoup(x[h], end.factor, q), end.offset, q);
-      write_words<kPairs>(to, y, position);
+      write_words(to, y, at);
     }
   };
   __device__ __forceinline__ Writer open(const Tables& tables, int prime, int limb, int polynomial) const {

@@ -1,0 +1,151 @@
+#pragma once
+
+#include "ring/cuda/pass.cuh"
+
+// Base conversion on the way into a forward transform: sums over the limbs of a source, for one prime after the other.
+namespace fheres::ring::cuda {
+
+/// Residues of several primes that are converted together, as rows of words in [0, p_i).
+struct Sources {
+  const u64* first;  // of the first limb
+  std::size_t limb_stride;
+  int limbs;
+  int first_prime;  // their primes' index
+  unsigned wide;    // bit i: the prime of limb i is too large for doubles
+
+  __device__ __forceinline__ Sources(const u64* words, std::size_t stride, int count, int prime,
+                                     const scheme::Modulus* primes)
+      : first(words), limb_stride(stride), limbs(count), first_prime(prime), wide(0) {
+    for (int i = 0; i < limbs; ++i) {
+      if (!in_doubles(primes[first_prime + i].value)) wide |= 1U << i;
+    }
+  }
+};
+
+/// Sums of source i times factor i at a thread's points, to a prime in doubles.
+///
+/// A sum is kept as high + low with high a multiple of 2^kSumBits. `high` starts at 1.5 2^(52 + kSumBits), so that
+/// adding a product there rounds it to such a multiple, and what rounding leaves out, at most 2^(kSumBits - 1), is found
+/// exactly by two more operations (the splitting of Dekker). Words are below 2^46 or in pieces of 30 bits, factors
+/// at most 2^45, so up to 32 limbs stay below 2^(51 + kSumBits) and `low` below 2^50.
+template <int kHeld>
+class DoubleSums {
+ public:
+  __device__ __forceinline__ explicit DoubleSums(double low) {
+#pragma unroll
+    for (int h = 0; h < kHeld; ++h) {
+      high_[h] = kStart;
+      low_[h] = low;
+    }
+  }
+  __device__ __forceinline__ void add(int h, double y, double w) {
+    const double high = DoubleField::fused(y, w, high_[h]);
+    low_[h] = DoubleField::plus(low_[h], DoubleField::fused(y, w, DoubleField::plus(high_[h], -high)));
+    high_[h] = high;
+  }
+  /// An integer y w below 2^50.
+  __device__ __forceinline__ void add_small(int h, double y, double w) {
+    low_[h] = DoubleField::fused(y, w, low_[h]);
+  }
+  /// Modulo q, within 3q/2 + 1.
+  __device__ __forceinline__ double end(int h, const DoubleField& field, double unit) const {
+    return DoubleField::plus(field.multiply(DoubleField::plus(high_[h], -kStart), unit),
+                             field.settle(low_[h]));
+  }
+
+ private:
+  static constexpr double kStart = 1.5 * DoubleField::kTwo52 * static_cast<double>(u64{1} << kSumBits);
+  double high_[kHeld];
+  double low_[kHeld];
+};
+
+/// Adds all sources' products. Factors begin at the first source's.
+template <int kHeld, class At>
+__device__ __forceinline__ void sum_products(DoubleSums<kHeld>& sums, const Sources& sources,
+                                             const Factor* factors, const At& at) {
+  const u64* words = sources.first + at.first;
+  if (sources.wide == 0) {
+#pragma unroll 2
+    for (int i = 0; i < sources.limbs; ++i, words += sources.limb_stride) {
+      const double factor = factors[i].low;
+#pragma unroll
+      for (int h = 0; h < kHeld; ++h) {
+        sums.add(h, DoubleField::from_residue(words[At::offset(h)]), factor);
+      }
+    }
+    return;
+  }
+#pragma unroll 1
+  for (int i = 0; i < sources.limbs; ++i, words += sources.limb_stride) {
+    const Factor factor = factors[i];
+    const bool wide = (sources.wide >> i & 1) != 0;
+    const u64 low = wide ? (u64{1} << 30) - 1 : ~u64{0};
+    u64 word[kHeld];
+#pragma unroll
+    for (int h = 0; h < kHeld; ++h) {
+      word[h] = words[At::offset(h)];
+      sums.add(h, DoubleField::from_residue(word[h] & low), factor.low);
+    }
+    if (!wide) continue;
+#pragma unroll
+    for (int h = 0; h < kHeld; ++h) sums.add(h, DoubleField::from_residue(word[h] >> 30), factor.high);
+  }
+}
+
+/// The same sums to any prime: exact in 128 bits, to be reduced once.
+template <int kHeld, class At>
+__device__ __forceinline__ void sum_products(Wide (&sum)[kHeld], const Sources& sources, const u64* factors,
+                                             const At& at) {
+  const u64* words = sources.first + at.first;
+#pragma unroll 1
+  for (int i = 0; i < sources.limbs; ++i, words += sources.limb_stride) {
+    const u64 factor = factors[i];
+#pragma unroll
+    for (int h = 0; h < kHeld; ++h) sum[h] += static_cast<Wide>(words[At::offset(h)]) * factor;
+  }
+}
+
+/// How the limbs of a job are dealt to blocks: a block converts its columns of one polynomial to so many primes, and
+/// all blocks together are enough to keep a large device busy to the end.
+inline int conversion_depth(const Job& job, int tiles) {
+  constexpr int kBlocks = 1056;
+  const int chunks = (kBlocks + tiles * job.polynomials - 1) / (tiles * job.polynomials);
+  return (job.limbs + chunks - 1) / chunks;
+}
+
+/// Warps that a multiprocessor has room for: with more, registers spill; with fewer, nothing hides the latency.
+inline constexpr int kConvertWarps = 16;
+
+/// The first pass of a forward transform of converted residues. `In` is opened for the thread's points of a polynomial,
+/// and then gives a reader for each prime.
+template <class P, class In>
+__global__ void __launch_bounds__(P::kThreads, kConvertWarps * 32 / P::kThreads)
+    convert_pass(const Tables tables, const Job job, const In in, const Array out, const int depth) {
+  begin_kernel();
+  __shared__ u64 shared[P::kWords];
+  const int polynomial = static_cast<int>(blockIdx.y) % job.polynomials;
+  const int begin = static_cast<int>(blockIdx.y) / job.polynomials * depth;
+  const int end = min(begin + depth, job.limbs);
+  const auto source = in.open(tables, polynomial, PointsIn<P, true>());
+#pragma unroll 1
+  for (int limb = begin; limb < end; ++limb) {
+    const int prime = job.first_prime + limb;
+    if (job.skips(prime, polynomial)) continue;
+    run_rounds<P, true>(source.reader(tables, prime), Stored::Writer{out.at(limb, polynomial)}, shared,
+                        tables, prime);
+    __syncthreads();  // the next prime's round writes where others have read
+  }
+}
+
+template <class In>
+void run_conversion(const char* name, const Tables& tables, const Job& job, const In& in, const Array& out,
+                    cudaStream_t stream) {
+  at_pass<true>(tables.log_n, [&]<class P>() {
+    const int depth = conversion_depth(job, P::kTiles);
+    const int chunks = (job.limbs + depth - 1) / depth;
+    launch(name, convert_pass<P, In>, grid_of(P::kTiles, job.polynomials * chunks), P::kThreads, stream,
+           tables, job, in, out, depth);
+  });
+}
+
+}  // namespace fheres::ring::cuda
