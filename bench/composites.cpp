@@ -1,5 +1,7 @@
 #include "composites.hpp"
 
+#include <map>
+
 #include <fmt/format.h>
 
 #include <fheres/scheme/polynomial.hpp>
@@ -74,15 +76,21 @@ Operation polynomial(const scheme::Parameters& parameters, int degree) {
   for (int i = 0; i <= degree; ++i) coefficients.push_back(1.0 / (i + 1));
   const std::vector<scheme::ValueType> keys{scheme::relinearization_key_type()};
   const scheme::ValueType type = scheme::ciphertext_type(parameters);
-  const auto circuit = std::make_shared<const scheme::Circuit>(
-      scheme::polynomial(parameters, type, coefficients, scheme::PolynomialBasis::chebyshev, keys));
-  const scheme::Signature signature = circuit->signature();
+  const auto make = [=](int group) {
+    return scheme::polynomial(parameters, type, coefficients, scheme::PolynomialBasis::chebyshev, keys,
+                              group);
+  };
+  const scheme::Signature signature = make(0).signature();
+  // One for each group size, made when it is first used: that is not what is measured.
+  const auto circuits = std::make_shared<std::map<int, scheme::Circuit>>();
   const Bytes result = scheme::bytes_of(parameters, signature.result);
   return {fmt::format("polynomial, degree {}", degree),
           scheme::bytes_of(parameters, type) + result + key_bytes(parameters),
-          [circuit, keys](const Evaluator& e, const Operands& o, const Stream& s) {
-            const scheme::Signature its = circuit->signature();
-            e.run(*circuit, o.a(), keys_of(o, keys), o.out(its.result), o.workspace(its.workspace), s);
+          [make, circuits, keys](const Evaluator& e, const Operands& o, const Stream& s) {
+            auto found = circuits->find(e.group());
+            if (found == circuits->end()) found = circuits->emplace(e.group(), make(e.group())).first;
+            const scheme::Signature its = found->second.signature();
+            e.run(found->second, o.a(), keys_of(o, keys), o.out(its.result), o.workspace(its.workspace), s);
           },
           result,
           {.workspace = signature.workspace}};

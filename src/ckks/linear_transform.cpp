@@ -12,8 +12,8 @@
 namespace fheres::ckks {
 namespace {
 
-/// Polynomials over P and Q, whose two parts may stand apart, and which parts hold something yet. One that holds nothing
-/// stands for zero.
+/// Polynomials over P and Q, whose two parts may stand apart, and which parts hold something yet. One that
+/// holds nothing stands for zero.
 struct Extended {
   ring::View special, q;
   bool has_special = false, has_q = false;
@@ -164,7 +164,8 @@ class Transform {
       backend_.begin_mod_down(special, stream_);
       backend_.mod_down(special, c1, {}, {}, ring::dense_view(area_, k_, l_, 1, n_), stream_);
     } else {
-      // Only the row's diagonal for 0 baby steps: P times too large as a whole number, so made again without it.
+      // Only the row's diagonal for 0 baby steps: P times too large as a whole number, so made again without
+      // it.
       backend_.multiply(a_.polynomial_range(1, 1), diagonal(first).limb_range(k_, l_), c1, stream_);
     }
     const KeyView& key = key_for(giant);

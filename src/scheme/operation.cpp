@@ -237,8 +237,8 @@ Signature Application::rescaled(const ValueType& type) const {
   return signature;
 }
 
-/// Down one level. With a canonical scale the dropped prime pays for the constant that makes the result canonical too;
-/// with any other scale, and where scales are managed by hand, the limb just goes.
+/// Down one level. With a canonical scale the dropped prime pays for the constant that makes the result
+/// canonical too; with any other scale, and where scales are managed by hand, the limb just goes.
 Signature Application::switched_down() const {
   need_a_next_level();
   Signature signature{operand(0), 0};

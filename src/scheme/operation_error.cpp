@@ -11,7 +11,8 @@ constexpr double kDoubles = 0x1p-48;           // what transforms in doubles los
 
 double root_n(const Parameters& parameters) { return std::sqrt(static_cast<double>(parameters.n())); }
 
-/// Of a slot: dividing with rounding leaves up to half an integer in each component, which meets 1, s and s^2.
+/// Of a slot: dividing with rounding leaves up to half an integer in each component, which meets 1, s and
+/// s^2.
 double rounding(const Parameters& parameters, int components, const Scale& scale) {
   const double square = kSecretVariance * static_cast<double>(parameters.n());  // of a coefficient times s
   const double variance = (1 + square + (components == 3 ? square * square : 0)) / 12;
@@ -32,7 +33,8 @@ Estimate product(const Estimate& a, const Estimate& b) {
           a.magnitude * b.deviation + b.magnitude * a.deviation + a.bound() * b.deviation};
 }
 
-/// The scalar that is really used, an integer over its scale; the deviation is its distance from the one meant.
+/// The scalar that is really used, an integer over its scale; the deviation is its distance from the one
+/// meant.
 Estimate used_scalar(const Scalar& scalar, const Scale& scale) {
   const double size = std::fabs(scalar.value);
   return {size, 0.5 / scale.to_double() + size * 0x1p-52};
@@ -94,7 +96,8 @@ Estimate estimate(const Parameters& parameters, Operation operation, std::span<c
       out.deviation += rounding(parameters, result.components, result.scale);
       return out;
     case Operation::mod_switch:
-      // Without workspace a limb is dropped and nothing is lost. The correcting constant is a whole number near S_i.
+      // Without workspace a limb is dropped and nothing is lost. The correcting constant is a whole number
+      // near S_i.
       if (signature.workspace == 0) return out;
       out.deviation += rounding(parameters, result.components, result.scale) +
                        out.magnitude * 0.5 / types[0].scale.to_double();

@@ -59,7 +59,8 @@ class Builder {
     return made;
   }
 
-  /// By halves, so that its level is ceil(log2(index)): x^(a + b), or T_(a + b) = 2 T_a T_b - T_(a - b), a - b at most 1.
+  /// By halves, so that its level is ceil(log2(index)): x^(a + b), or T_(a + b) = 2 T_a T_b - T_(a - b), a -
+  /// b at most 1.
   int product(int index) {
     const int a = (index + 1) / 2;
     const int b = index / 2;

@@ -28,7 +28,8 @@ struct Twins {
   std::vector<View> host, device;
 };
 
-// Calls body(evaluator, on_device, workspace, stream) on both back ends, with poisoned workspaces of exactly that size.
+// Calls body(evaluator, on_device, workspace, stream) on both back ends, with poisoned workspaces of exactly
+// that size.
 template <class Body>
 void on_both(EvaluatorRig& w, int group, Bytes bytes, Body body) {
   std::vector<std::uint64_t> host(bytes / sizeof(std::uint64_t), ~std::uint64_t{0});

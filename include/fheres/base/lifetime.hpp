@@ -14,8 +14,8 @@ struct Lifetime {
   Bytes offset = 0;  // where place_lifetimes puts it
 };
 
-/// Gives every piece an offset such that no two overlap that live at once: each at the lowest one that is free for its
-/// whole life, larger pieces first. Deterministic. Returns the size of the block.
+/// Gives every piece an offset such that no two overlap that live at once: each at the lowest one that is
+/// free for its whole life, larger pieces first. Deterministic. Returns the size of the block.
 Bytes place_lifetimes(std::vector<Lifetime>& pieces);
 
 }  // namespace fheres

@@ -9,12 +9,13 @@
 
 namespace fheres::ckks {
 
-/// The convenience form of the evaluator's operations: each returns a new value, allocated from one region, and brings its
-/// own workspace. Work is queued on the store's stream; values may be used in further operations, and let go, at once. Same
-/// checks, errors and residues as Evaluator, and memory::AllocationError where the region is full: then nothing was queued.
+/// The convenience form of the evaluator's operations: each returns a new value, allocated from one region,
+/// and brings its own workspace. Work is queued on the store's stream; values may be used in further
+/// operations, and let go, at once. Same checks, errors and residues as Evaluator, and
+/// memory::AllocationError where the region is full: then nothing was queued.
 ///
-/// The workspace is kept between operations and grows to the largest one: an operation that needs more than any before
-/// waits for the stream. One thread at a time.
+/// The workspace is kept between operations and grows to the largest one: an operation that needs more than
+/// any before waits for the stream. One thread at a time.
 class Calculator {
  public:
   /// The evaluator's back end and the store's region are of one device.

@@ -13,8 +13,8 @@ namespace fheres::ckks {
 /// How a message becomes a plaintext.
 struct Encoding {
   scheme::PlaintextForm form = scheme::PlaintextForm::prepared;
-  /// Sparse packing: the message has so many slots, a power of two, and repeats in all N/2; 0: all of them. Then
-  /// only every (N/2 / slots)-th coefficient of the polynomial is not zero.
+  /// Sparse packing: the message has so many slots, a power of two, and repeats in all N/2; 0: all of them.
+  /// Then only every (N/2 / slots)-th coefficient of the polynomial is not zero.
   std::uint64_t slots = 0;
 };
 
@@ -28,15 +28,16 @@ class Encoder {
  public:
   explicit Encoder(Context host);
 
-  /// scheme::ParameterError: too many values, a value that is not finite, a number of slots that is no power of two up
-  /// to N/2, coefficients that do not fit the level, or 64 bits where the form is compact.
+  /// scheme::ParameterError: too many values, a value that is not finite, a number of slots that is no power
+  /// of two up to N/2, coefficients that do not fit the level, or 64 bits where the form is compact.
   Plaintext encode(std::span<const double> message, int level, const scheme::Scale& scale,
                    const Encoding& encoding = {}) const;
   Plaintext encode(std::span<const std::complex<double>> message, int level, const scheme::Scale& scale,
                    const Encoding& encoding = {}) const;
 
-  /// All N/2 slots of a plaintext of any form; `decode_real` leaves imaginary parts out. With a number of slots, as in
-  /// Encoding, the slots of a sparsely packed message: what stands in the other coefficients, errors, is dropped.
+  /// All N/2 slots of a plaintext of any form; `decode_real` leaves imaginary parts out. With a number of
+  /// slots, as in Encoding, the slots of a sparsely packed message: what stands in the other coefficients,
+  /// errors, is dropped.
   std::vector<std::complex<double>> decode(const PlaintextView& plaintext, std::uint64_t slots = 0) const;
   std::vector<double> decode_real(const PlaintextView& plaintext, std::uint64_t slots = 0) const;
 

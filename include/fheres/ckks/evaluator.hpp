@@ -87,8 +87,8 @@ class Evaluator {
   /// Divides by the level's last prime: one level down.
   void rescale(const CiphertextView& a, const CiphertextRef& out, Workspace workspace,
                const Stream& stream) const;
-  /// One level down, from one canonical scale to the next: the dropped prime pays for a correcting constant. Any other
-  /// scale, and every scale where they are managed by hand, stays as it is: only a limb is dropped.
+  /// One level down, from one canonical scale to the next: the dropped prime pays for a correcting constant.
+  /// Any other scale, and every scale where they are managed by hand, stays as it is: only a limb is dropped.
   void mod_switch(const CiphertextView& a, const CiphertextRef& out, Workspace workspace,
                   const Stream& stream) const;
   /// Slot i goes to slot i + key.type().steps.
@@ -97,8 +97,8 @@ class Evaluator {
   void conjugate(const CiphertextView& a, const KeyView& key, const CiphertextRef& out, Workspace workspace,
                  const Stream& stream) const;
 
-  /// One rotation or conjugation for each key, of one decomposition (scheme/rotations.hpp). As many results as keys;
-  /// none overlaps another.
+  /// One rotation or conjugation for each key, of one decomposition (scheme/rotations.hpp). As many results
+  /// as keys; none overlaps another.
   void rotate_many(const CiphertextView& a, std::span<const KeyView> keys,
                    std::span<const CiphertextRef> outs, Workspace workspace, const Stream& stream) const;
   /// All steps of a finished circuit of the context's parameters and this evaluator's group (std::logic_error
@@ -112,7 +112,8 @@ class Evaluator {
                         std::span<const PlaintextView> diagonals, std::span<const KeyView> keys,
                         const CiphertextRef& out, Workspace workspace, const Stream& stream) const;
 
-  /// A compact plaintext as a prepared one, over Q or over P and Q, of its scale, at its level or a later one.
+  /// A compact plaintext as a prepared one, over Q or over P and Q, of its scale, at its level or a later
+  /// one.
   void expand(const PlaintextView& compact, const PlaintextRef& out, const Stream& stream) const;
 
   /// Any operation of scheme/operation.

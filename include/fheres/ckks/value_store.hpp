@@ -11,8 +11,8 @@
 
 namespace fheres::ckks {
 
-/// Storage of one region for values that one stream works on. Blocks come back in the stream's order: one that is let go
-/// while queued work may still use it is kept until the stream has passed. Thread safe.
+/// Storage of one region for values that one stream works on. Blocks come back in the stream's order: one
+/// that is let go while queued work may still use it is kept until the stream has passed. Thread safe.
 class ValueStore : public std::enable_shared_from_this<ValueStore> {
  public:
   /// The region of the stream's device; an empty stream for a host region, where nothing is ever queued.
@@ -21,7 +21,8 @@ class ValueStore : public std::enable_shared_from_this<ValueStore> {
   /// Waits for the stream.
   ~ValueStore();
 
-  /// A block, waiting for the stream where only blocks that it still uses are in the way. memory::AllocationError.
+  /// A block, waiting for the stream where only blocks that it still uses are in the way.
+  /// memory::AllocationError.
   memory::Block allocate(Bytes bytes);
   /// Takes a block back once the stream has passed what it has now.
   void retire(memory::Block block) noexcept;

@@ -9,12 +9,13 @@
 
 namespace fheres::scheme {
 
-/// Operations one after the other that make one ciphertext of one ciphertext, as if they were one: every type and every
-/// byte between them is known before any of them runs. A plain value once it is finished; thread safe to read.
+/// Operations one after the other that make one ciphertext of one ciphertext, as if they were one: every type
+/// and every byte between them is known before any of them runs. A plain value once it is finished; thread
+/// safe to read.
 ///
-/// The last step's result is the circuit's. Results in between stand in the workspace as long as somebody reads them;
-/// one that nobody reads again is overwritten in place where the operation can. The workspace is exact:
-/// place_lifetimes over results and scratch storage.
+/// The last step's result is the circuit's. Results in between stand in the workspace as long as somebody
+/// reads them; one that nobody reads again is overwritten in place where the operation can. The workspace is
+/// exact: place_lifetimes over results and scratch storage.
 class Circuit {
  public:
   /// An operand or key that a step does not have, and the circuit's input.
@@ -31,13 +32,13 @@ class Circuit {
     Bytes scratch_at = 0;
   };
 
-  /// A circuit over inputs of that type. `keys` are the types of the keys that it may use, in the order in which they are
-  /// given to the evaluator; `group` as in infer.
+  /// A circuit over inputs of that type. `keys` are the types of the keys that it may use, in the order in
+  /// which they are given to the evaluator; `group` as in infer.
   Circuit(const Parameters& parameters, const ValueType& input, std::span<const ValueType> keys = {},
           int group = 0);
 
-  /// Appends an operation and returns its step. Refuses what infer refuses. The key is found by its kind, and by its
-  /// steps for a rotation: StateError with the key's type where there is none.
+  /// Appends an operation and returns its step. Refuses what infer refuses. The key is found by its kind, and
+  /// by its steps for a rotation: StateError with the key's type where there is none.
   int add(Operation operation, int a, int b = kNone, const Scalar* scalar = nullptr);
   int rotate(int a, std::int64_t steps);
   const ValueType& type(int operand) const;

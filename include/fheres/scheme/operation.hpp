@@ -19,7 +19,8 @@ class StateError : public Error {
 /// The operations of a workload's body, and of the evaluator. Names in documents are name(op).
 ///
 /// plain_sub and scalar_sub take the ciphertext from the other: operand 2 - operand 1. multiply_rescale and
-/// square_rescale are multiply with a key, then rescale, to the same residues, without storing what is in between.
+/// square_rescale are multiply with a key, then rescale, to the same residues, without storing what is in
+/// between.
 enum class Operation {
   add,
   sub,
@@ -61,13 +62,15 @@ KeyUse key_use(Operation operation);
 /// A real number that stands in every slot.
 struct Scalar {
   double value = 0;
-  /// Of multiply_scalar: what it is scaled by, and the product's scale with it. Absent: the canonical scale of the
-  /// ciphertext's level, so that a rescale leads from canonical scale to canonical scale; 2^0 multiplies by whole
-  /// numbers and uses up no level. Added and subtracted scalars take the ciphertext's scale.
+  /// Of multiply_scalar: what it is scaled by, and the product's scale with it. Absent: the canonical scale
+  /// of the ciphertext's level, so that a rescale leads from canonical scale to canonical scale; 2^0
+  /// multiplies by whole numbers and uses up no level. Added and subtracted scalars take the ciphertext's
+  /// scale.
   std::optional<Scale> scale;
 };
-/// The integer nearest to value * scale (both as doubles, half to even), which is what the operation adds to the constant
-/// coefficient or multiplies by. StateError unless the scalar is finite and the integer below 2^126.
+/// The integer nearest to value * scale (both as doubles, half to even), which is what the operation adds to
+/// the constant coefficient or multiplies by. StateError unless the scalar is finite and the integer below
+/// 2^126.
 __int128 integer_of(const Parameters& parameters, Operation operation, const ValueType& operand,
                     const Scalar& scalar);
 
@@ -79,9 +82,9 @@ struct Signature {
 
 /// The one place that says what an operation takes: documents use it for diagnostics before anything runs,
 /// the evaluator for its operand checks, layouts for bytes. `key` is the key's type, where one is given.
-/// `group` is the number of output limbs that a key switch works on at a time (0: all at once). `scalar` is given exactly
-/// where the operation takes one.
-/// Throws StateError with both figures; names operands by position (`operand 1`).
+/// `group` is the number of output limbs that a key switch works on at a time (0: all at once). `scalar` is
+/// given exactly where the operation takes one. Throws StateError with both figures; names operands by
+/// position (`operand 1`).
 Signature infer(const Parameters& parameters, Operation operation, std::span<const ValueType> operands,
                 const ValueType* key = nullptr, int group = 0, const Scalar* scalar = nullptr);
 

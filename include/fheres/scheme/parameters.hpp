@@ -37,8 +37,9 @@ struct PrimeSpec {
 /// Which table bounds log2(QP); `none` only where the document says so, and every report repeats it.
 enum class SecurityTable { guidelines_2024, he_standard_2018, none };
 
-/// automatic: every level has a canonical scale, and going down a level spends a part of the dropped prime on reaching the
-/// next one. manual: scales are kept exactly as they come, and going down a level only drops a prime.
+/// automatic: every level has a canonical scale, and going down a level spends a part of the dropped prime on
+/// reaching the next one. manual: scales are kept exactly as they come, and going down a level only drops a
+/// prime.
 enum class ScaleManagement { automatic, manual };
 
 /// Unchecked parameters, as a document or a program states them.
@@ -84,8 +85,9 @@ class Parameters {
   int scale_bits() const;
   /// How operations treat scales; not a part of id(), since it says nothing of values that exist.
   ScaleManagement scale_management() const;
-  /// The scale that values are made at where nobody asks for another. automatic: the canonical one of the level, S_0 =
-  /// 2^scale_bits, S_{i+1} = S_i^2 / q_i, q_i the prime that level i's rescale divides by. manual: 2^scale_bits.
+  /// The scale that values are made at where nobody asks for another. automatic: the canonical one of the
+  /// level, S_0 = 2^scale_bits, S_{i+1} = S_i^2 / q_i, q_i the prime that level i's rescale divides by.
+  /// manual: 2^scale_bits.
   const Scale& canonical_scale(int level) const;
 
   SecurityTable security() const;

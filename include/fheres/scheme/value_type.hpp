@@ -37,11 +37,11 @@ struct ValueType {
   friend bool operator==(const ValueType&, const ValueType&) = default;
 };
 
-/// The types of fresh values, with every field as it has to be: two values of one type compare equal whoever made
-/// them. Keys have basis qp, two components and the scale 2^0; plaintexts have one component.
+/// The types of fresh values, with every field as it has to be: two values of one type compare equal whoever
+/// made them. Keys have basis qp, two components and the scale 2^0; plaintexts have one component.
 ValueType ciphertext_type(const Parameters& parameters, int level = 0);
-/// Forms: `prepared` and `prepared_qp` are residues in the ntt domain, over Q or over P and Q; `compact` is one signed 64-bit
-/// word a coefficient, expanded where it is used.
+/// Forms: `prepared` and `prepared_qp` are residues in the ntt domain, over Q or over P and Q; `compact` is
+/// one signed 64-bit word a coefficient, expanded where it is used.
 ValueType plaintext_type(const Parameters& parameters, int level, const Scale& scale,
                          PlaintextForm form = PlaintextForm::prepared);
 /// Any number of steps: stored modulo the slots. ParameterError for a multiple of the slots.

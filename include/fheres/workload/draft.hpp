@@ -12,8 +12,9 @@
 #include <fheres/workload/model.hpp>
 #include <fheres/workload/program.hpp>
 
-// A workload as somebody wrote it: names not resolved, nothing inferred, nothing checked beyond its shape. Documents
-// make drafts from YAML, programs may make them in code; `check` turns a draft into a model or says what is wrong.
+// A workload as somebody wrote it: names not resolved, nothing inferred, nothing checked beyond its shape.
+// Documents make drafts from YAML, programs may make them in code; `check` turns a draft into a model or says
+// what is wrong.
 namespace fheres::workload {
 
 enum class ValueKind { ciphertext, plaintext, rotation_key, conjugation_key, relinearization_key, bytes };
