@@ -200,21 +200,26 @@ void check_layout(std::vector<Tensor>& tensors, Bytes payload) {
 
 std::string header_of(const std::vector<Tensor>& tensors,
                       const std::map<std::string, std::string>& metadata) {
-  nlohmann::ordered_json header = nlohmann::ordered_json::object();
-  header["__metadata__"] = metadata;
-  for (const Tensor& tensor : tensors) {
-    if (header.contains(tensor.name)) {
-      throw FileError(fmt::format("two tensors are named `{}`", shortened(tensor.name)));
-    }
-    header[tensor.name] = {
-        {"dtype", tensor.dtype}, {"shape", tensor.shape}, {"data_offsets", {tensor.begin, tensor.end}}};
-  }
+  // Member by member: an ordered object of the library's looks at all names before it takes another.
   std::string text;
+  std::set<std::string_view> names;
+  const auto add = [&](std::string_view name, const nlohmann::ordered_json& value) {
+    if (!names.insert(name).second) {
+      throw FileError(fmt::format("two tensors are named `{}`", shortened(name)));
+    }
+    text += text.empty() ? "{" : ",";
+    text += nlohmann::json(name).dump() + ":" + value.dump();
+  };
   try {
-    text = header.dump();
+    add("__metadata__", metadata);
+    for (const Tensor& tensor : tensors) {
+      add(tensor.name,
+          {{"dtype", tensor.dtype}, {"shape", tensor.shape}, {"data_offsets", {tensor.begin, tensor.end}}});
+    }
   } catch (const nlohmann::json::exception&) {
     throw FileError("a name or metadata is no UTF-8");
   }
+  text += "}";
   text.append(round_up_to_granule(kLengthBytes + text.size()) - kLengthBytes - text.size(), ' ');
   return text;
 }
