@@ -10,6 +10,7 @@
 
 #include <fheres/scheme/advice.hpp>
 
+#include "ring/cuda/double_sums.hpp"
 #include "ring/ring_support.hpp"
 #include "support/random.hpp"
 
@@ -164,6 +165,50 @@ TEST_CASE("a product in double precision is exact at the ends of its range") {
             expected < 0 ? prime.value - static_cast<u64>(-expected) : static_cast<u64>(expected);
         CHECK(field.to_residue(product) == canonical);
         CHECK(std::abs(product) <= 0.75 * static_cast<double>(prime.value));
+      }
+    }
+  }
+}
+
+TEST_CASE("sums of products in double precision are exact at the ends of their range") {
+  const std::uint64_t seed = test_seed(std::random_device{}());
+  CAPTURE(seed);
+  std::mt19937_64 random(seed);
+  for (int bits : {20, 30, 40, 46}) {
+    for (const scheme::Modulus& prime : ntt_primes(4, bits, 2)) {
+      const auto q = static_cast<__int128>(prime.value);
+      const DoubleField field(prime.value);
+      // 2^kSumBits modulo q, of least absolute value, as the device's tables have it.
+      auto unit = static_cast<std::int64_t>((static_cast<__int128>(1) << kSumBits) % q);
+      if (2 * static_cast<__int128>(unit) > q) unit -= static_cast<std::int64_t>(q);
+      for (int round = 0; round < 2000; ++round) {
+        const std::uint64_t offset = round % 3 == 0 ? prime.value - 1 : random() % prime.value;
+        DoubleSums<1> sums(DoubleField::from_residue(offset));
+        __int128 expected = offset;
+        // All of one sign at the ends, or any.
+        const int sign = round % 4 - 1;
+        const auto factor = [&] {
+          const auto largest = static_cast<std::int64_t>(prime.value / 2);
+          const std::int64_t w =
+              round % 4 < 3 ? largest : static_cast<std::int64_t>(random() % (prime.value)) - largest;
+          return sign < 0 ? -w : w;
+        };
+        const auto add = [&](std::uint64_t y) {
+          const std::int64_t w = factor();
+          sums.add(0, DoubleField::from_residue(y), static_cast<double>(w));
+          expected += static_cast<__int128>(y) * w % q;
+        };
+        for (int i = 0; i < 32; ++i) {
+          add(round % 4 < 3 ? (u64{1} << 46) - 1 - random() % 2 : random() >> 18);
+          add((u64{1} << 31) - 1 - (round % 4 < 3 ? 0 : random() >> 33));
+        }
+        const auto count = static_cast<std::int64_t>(round % 33);
+        const std::int64_t small = factor();
+        sums.add_small(0, static_cast<double>(count), static_cast<double>(small));
+        expected += static_cast<__int128>(count) * small;
+        const double sum = sums.end(0, field, std::ldexp(static_cast<double>(unit), -kSumBits));
+        REQUIRE(std::abs(sum) <= 1.5 * static_cast<double>(prime.value) + 1);
+        REQUIRE(field.to_residue(sum) == static_cast<u64>((expected % q + q) % q));
       }
     }
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "ring/cuda/double_sums.hpp"
 #include "ring/cuda/pass.cuh"
 
 // Base conversion on the way into a forward transform: sums over the limbs of a source, for one prime after the other.
@@ -20,43 +21,6 @@ struct Sources {
       if (!in_doubles(primes[first_prime + i].value)) wide |= 1U << i;
     }
   }
-};
-
-/// Sums of source i times factor i at a thread's points, to a prime in doubles.
-///
-/// A sum is kept as high + low with high a multiple of 2^kSumBits. `high` starts at 1.5 2^(52 + kSumBits), so that
-/// adding a product there rounds it to such a multiple, and what rounding leaves out, at most 2^(kSumBits - 1), is found
-/// exactly by two more operations (the splitting of Dekker). Words are below 2^46 or in pieces of 30 bits, factors
-/// at most 2^45, so up to 32 limbs stay below 2^(51 + kSumBits) and `low` below 2^50.
-template <int kHeld>
-class DoubleSums {
- public:
-  __device__ __forceinline__ explicit DoubleSums(double low) {
-#pragma unroll
-    for (int h = 0; h < kHeld; ++h) {
-      high_[h] = kStart;
-      low_[h] = low;
-    }
-  }
-  __device__ __forceinline__ void add(int h, double y, double w) {
-    const double high = DoubleField::fused(y, w, high_[h]);
-    low_[h] = DoubleField::plus(low_[h], DoubleField::fused(y, w, DoubleField::plus(high_[h], -high)));
-    high_[h] = high;
-  }
-  /// An integer y w below 2^50.
-  __device__ __forceinline__ void add_small(int h, double y, double w) {
-    low_[h] = DoubleField::fused(y, w, low_[h]);
-  }
-  /// Modulo q, within 3q/2 + 1.
-  __device__ __forceinline__ double end(int h, const DoubleField& field, double unit) const {
-    return DoubleField::plus(field.multiply(DoubleField::plus(high_[h], -kStart), unit),
-                             field.settle(low_[h]));
-  }
-
- private:
-  static constexpr double kStart = 1.5 * DoubleField::kTwo52 * static_cast<double>(u64{1} << kSumBits);
-  double high_[kHeld];
-  double low_[kHeld];
 };
 
 /// Adds all sources' products. Factors begin at the first source's.

@@ -5,6 +5,7 @@
 #include <fheres/memory/driver.hpp>
 #include <fheres/ring/basis.hpp>
 
+#include "ring/cuda/double_sums.hpp"
 #include "ring/cuda/ntt_pass.hpp"
 
 namespace fheres::ring::cuda {
@@ -29,9 +30,6 @@ struct alignas(16) DoublePrime {
   double sum_unit = 0;       // 2^kSumBits modulo q, over 2^kSumBits
   double minus_special = 0;  // -P modulo q
 };
-/// Such sums are kept in two parts, multiples of 2^kSumBits and the rest.
-inline constexpr int kSumBits = 45;
-
 /// The constants of one basis as kernels read them: pointers into one piece of device storage, passed by value.
 /// Indices as in ring::ConversionTables; t is a prime index, i a Q limb, s a special limb.
 struct Tables {
