@@ -15,7 +15,8 @@ struct RunContext {
   std::string name;             // metadata.name
 };
 
-/// `fheres/run/v1`. What differs between two runs of one document stands under `timing` and `observed`.
+/// `fheres/run/v1`. What differs between two runs of one document stands under `timing` and `observed`,
+/// but for `expected_version`: state versions also count when a consumer was seen to be done.
 Json run_json(const runtime::RunReport& report, const RunContext& context);
 
 }  // namespace fheres::report
