@@ -99,7 +99,7 @@ ExitCode run(const Options& options) {
   const auto model = load_or_report(options.file, options.planning, options.common);
   if (!model) return ExitCode::invalid;
   const workload::Workload* workload = as_workload(*model, options.file);
-  if (workload == nullptr) return ExitCode::invalid;
+  if (workload == nullptr || !files_are_there(*workload, options.common)) return ExitCode::invalid;
   if (const auto code = refuse(rehearse(*model, options.planning), *model, options)) return *code;
   ring::use_threads(options.threads);
   const runtime::Machine machine = runtime::select_machine(*choice, *workload);

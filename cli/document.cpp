@@ -1,6 +1,9 @@
 #include "document.hpp"
 
 #include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 
 #include <fmt/format.h>
 
@@ -29,6 +32,23 @@ std::optional<workload::Workload> load_workload(const std::string& file, const P
   if (!model) return std::nullopt;
   const workload::Workload* workload = as_workload(*model, file);
   return workload == nullptr ? std::nullopt : std::optional(*workload);
+}
+
+bool files_are_there(const workload::Workload& workload, const CommonOptions& common) {
+  documents::Loaded missing;
+  for (const workload::Value& value : workload.world.values) {
+    if (!value.file || std::filesystem::exists(*value.file)) continue;
+    missing.diagnostics.push_back(
+        {"FHR0315", value.name.place,
+         fmt::format("`{}` comes from {}, and there is no such file", value.client_name, *value.file),
+         "`fheres client keygen` makes keys, `fheres client encrypt` inputs"});
+    std::ifstream document(value.name.place.file, std::ios::binary);
+    missing.sources[value.name.place.file] = {std::istreambuf_iterator<char>(document), {}};
+  }
+  if (missing.diagnostics.empty()) return true;
+  documents::sort_by_place(missing.diagnostics);
+  print_diagnostics(missing, common);
+  return false;
 }
 
 void print_diagnostics(const documents::Loaded& loaded, const CommonOptions& common) {

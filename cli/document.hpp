@@ -20,6 +20,9 @@ const workload::Workload* as_workload(const documents::Model& model, const std::
 std::optional<workload::Workload> load_workload(const std::string& file, const PlanningOptions& planning,
                                                 const CommonOptions& common);
 
+/// Whether every file that a value comes from is there; prints those that are not, at their values' lines.
+bool files_are_there(const workload::Workload& workload, const CommonOptions& common);
+
 /// All diagnostics on stderr, and a line that counts them.
 void print_diagnostics(const documents::Loaded& loaded, const CommonOptions& common);
 report::Json diagnostics_json(const documents::Loaded& loaded);

@@ -50,6 +50,8 @@ constexpr Code kCodes[] = {
     {"FHR0310", "a value starts nowhere"},
     {"FHR0312", "a fallback names the location itself, or one twice"},
     {"FHR0313", "peers are not two different devices, or are listed twice"},
+    {"FHR0314", "values that need different secrets: some come from files, and this run would make others"},
+    {"FHR0315", "a value comes from a file that is not there"},
     {"FHR0401", "there is no operation of that name"},
     {"FHR0402", "an operation has the wrong number of operands"},
     {"FHR0403", "an operation lacks its key, or has one that does not serve it"},

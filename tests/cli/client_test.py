@@ -202,8 +202,10 @@ class ClientTest(ToolTest):
         self.decrypt("--check", expect=5)
 
     def test_files_that_are_missing_damaged_or_of_other_parameters_end_the_run_with_a_reason(self) -> None:
-        report = self.run_server(expect=4)
-        self.assertIn("rot1.safetensors", report["outcome"]["failure"]["message"])
+        missing = self.fheres("run", self.document, expect=2)
+        self.assertIn("FHR0315", missing.stderr)
+        self.assertRegex(missing.stderr, r"client-server.yaml:\d+:3: error: `rot1` comes from .*rot1.safetensors")
+        self.assertIn("2 problems", missing.stderr)
         self.keygen()
         self.encrypt("--public", self.public)
         key = self.folder / "client-server" / "rot1.safetensors"
