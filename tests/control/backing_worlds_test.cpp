@@ -9,6 +9,7 @@
 
 #include <fheres/residency/explain.hpp>
 
+#include "shorter.hpp"
 #include "world.hpp"
 
 using namespace fheres;
@@ -212,31 +213,6 @@ class BruteForce {
 
 bool possible(const State& state, const Request& request, const Policy& policy) {
   return BruteForce(state, request, policy).served();
-}
-
-// The plan without its i-th action of reclaim and enter, and without what then has nothing to act on.
-std::optional<residency::Plan> without(const State& start, const residency::Plan& plan, std::size_t index) {
-  State state = start;
-  residency::Plan shorter{plan.name, {}, plan.reservations, {}, {}};
-  std::size_t i = 0;
-  const auto walk = [&](const std::vector<Action>& from, std::vector<Action>& to) {
-    for (const Action& action : from) {
-      if (i++ == index) continue;
-      const auto result = state.apply(action);
-      if (const Refusal* refusal = std::get_if<Refusal>(&result)) {
-        if (refusal->rule == Refusal::Rule::unavailable) continue;
-        return false;
-      }
-      to.push_back(action);
-    }
-    return true;
-  };
-  if (!walk(plan.reclaim, shorter.reclaim)) return std::nullopt;
-  for (const auto& reservation : plan.reservations) {
-    if (std::holds_alternative<Refusal>(state.reserve(reservation))) return std::nullopt;
-  }
-  if (!walk(plan.enter, shorter.enter)) return std::nullopt;
-  return shorter;
 }
 
 bool serves(const State& start, const Request& request, const residency::Plan& plan) {

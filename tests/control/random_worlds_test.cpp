@@ -12,6 +12,7 @@
 #include "control/greedy.hpp"
 #include "policy_order.hpp"
 #include "puzzle.hpp"
+#include "shorter.hpp"
 #include "support/random.hpp"
 
 using namespace fheres;
@@ -128,30 +129,6 @@ bool serves(const Puzzle& puzzle, const residency::Plan& plan) {
   return run.explanation.feasible && plan.exit.empty() && plan.reservations == puzzle.request.reserve &&
          std::all_of(puzzle.request.require.begin(), puzzle.request.require.end(),
                      [&](const Requirement& r) { return run.state.record(r.value).at(r.at) != nullptr; });
-}
-
-// The plan without its i-th action of reclaim and enter, and without what then has nothing to act on.
-std::optional<residency::Plan> without(const State& start, const residency::Plan& plan, std::size_t index) {
-  State state = start;
-  residency::Plan shorter{plan.name, {}, plan.reservations, {}, {}};
-  std::size_t i = 0;
-  const auto walk = [&](const std::vector<Action>& from, std::vector<Action>& to) {
-    for (const Action& action : from) {
-      if (i++ == index) continue;
-      const auto result = state.apply(action);
-      if (const Refusal* refusal = std::get_if<Refusal>(&result)) {
-        if (refusal->rule == Refusal::Rule::unavailable) continue;
-        return false;
-      }
-      to.push_back(action);
-    }
-    return true;
-  };
-  if (!walk(plan.reclaim, shorter.reclaim)) return std::nullopt;
-  for (const auto& reservation : plan.reservations)
-    if (std::holds_alternative<Refusal>(state.reserve(reservation))) return std::nullopt;
-  if (!walk(plan.enter, shorter.enter)) return std::nullopt;
-  return shorter;
 }
 
 void check_decision(const Puzzle& puzzle, const Decision& decision) {

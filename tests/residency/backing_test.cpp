@@ -46,20 +46,6 @@ struct Backed {
   HandleId seed, key;
 };
 
-std::string placement(Manager& manager) {
-  std::string text;
-  const Snapshot seen = manager.snapshot();
-  for (const ValueSnapshot& v : seen.values) {
-    text += v.spec->name + ":";
-    for (const MaterializationSnapshot& m : v.materializations) text += " " + m.at.name();
-    text += ";";
-  }
-  for (const LocationSnapshot& l : seen.locations)
-    text += l.account.at.name() + "=" + std::to_string(l.account.used) + "+" +
-            std::to_string(l.account.reserved) + "/" + std::to_string(l.allocated) + ";";
-  return text;
-}
-
 }  // namespace
 
 TEST_CASE(

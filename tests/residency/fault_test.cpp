@@ -30,20 +30,6 @@ struct FaultyWorld {
   HandleId x, s;
 };
 
-std::string placement(Manager& manager) {
-  std::string text;
-  const Snapshot seen = manager.snapshot();
-  for (const ValueSnapshot& v : seen.values) {
-    text += v.spec->name + ":";
-    for (const MaterializationSnapshot& m : v.materializations) text += " " + m.at.name();
-    text += ";";
-  }
-  for (const LocationSnapshot& l : seen.locations)
-    text += l.account.at.name() + "=" + std::to_string(l.account.used) + "+" +
-            std::to_string(l.account.reserved) + "/" + std::to_string(l.allocated) + ";";
-  return text;
-}
-
 }  // namespace
 
 TEST_CASE("R20: each copy, event and wait that fails leaves placement, charges and storage as they were") {

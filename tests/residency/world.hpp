@@ -114,4 +114,19 @@ E caught(F&& work) {
   throw std::runtime_error("the expected exception was not thrown");
 }
 
+/// Where values are, and what locations are charged and have allocated, to compare before and after.
+inline std::string placement(Manager& manager) {
+  std::string text;
+  const Snapshot seen = manager.snapshot();
+  for (const ValueSnapshot& v : seen.values) {
+    text += v.spec->name + ":";
+    for (const MaterializationSnapshot& m : v.materializations) text += " " + m.at.name();
+    text += ";";
+  }
+  for (const LocationSnapshot& l : seen.locations)
+    text += l.account.at.name() + "=" + std::to_string(l.account.used) + "+" +
+            std::to_string(l.account.reserved) + "/" + std::to_string(l.allocated) + ";";
+  return text;
+}
+
 }  // namespace fheres::residency::test

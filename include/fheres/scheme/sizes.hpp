@@ -13,7 +13,8 @@ Bytes key_switch_workspace(const Parameters& parameters, int level, int group);
 Bytes hoisted_workspace(const Parameters& parameters, int level, int rotations, int group);
 /// c b.
 Bytes rescale_workspace(const Parameters& parameters, int components);
-/// Transform tables of all primes on one device, charged as `context`: 4 b a prime.
+/// Transform tables of all primes on one device: 4 b a prime, at most. Primes that a device computes in doubles take
+/// half of that; Backend::table_bytes says what is there.
 Bytes context_bytes(const Parameters& parameters);
 
 }  // namespace fheres::scheme
