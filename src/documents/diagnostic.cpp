@@ -60,6 +60,7 @@ constexpr Code kCodes[] = {
     {"FHR0406", "the reservations of a stage do not hold what its body needs"},
     {"FHR0407", "an output is no result of its stage's body"},
     {"FHR0408", "a stage has a body and no location to run it"},
+    {"FHR0409", "the diagonals of a linear transform stand twice, or are encoded for another use"},
     {"FHR0501", "a produced value does not fit the reservation that it comes from, or there is none"},
     {"FHR0502", "an action goes from a location to itself"},
     {"FHR0503", "a plan has no stage of that name"},
