@@ -28,6 +28,8 @@ struct Context {
   Sources sources;
   std::uint64_t range_items = 0;  // values that ranges such as 0..7 stand for: bounded too
   Bytes total_bytes = 0;  // of all sizes in the document: bounded, so that no sum of them can overflow
+  std::uint64_t expanded_items = 0, expanded_nodes = 0, expanded_bytes = 0;  // made by `for`
+  bool expansion_failed = false;  // some item was not made, which has been reported: its name is not known
 
   void report(const char* code, const Place& place, const std::string& message,
               const std::string& hint = {}) {

@@ -5,6 +5,7 @@
 
 #include <fheres/workload/check.hpp>
 
+#include "expand.hpp"
 #include "sections.hpp"
 
 namespace fheres::documents {
@@ -362,7 +363,8 @@ workload::WorldDraft read_world(Context& context, MapReader& document, bool plan
     if (node->kind != Node::Kind::map) {
       context.report("FHR0106", node->place, fmt::format("values is {}, expected a map", kind_of(*node)));
     }
-    for (const Node::Entry& entry : node->entries) read_value(context, entry, plan, world.values);
+    expand_entries(context, *node,
+                   [&](const Node::Entry& entry) { read_value(context, entry, plan, world.values); });
   }
   return world;
 }

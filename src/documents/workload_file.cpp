@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "expand.hpp"
 #include "operation_section.hpp"
 #include "sections.hpp"
 
@@ -116,9 +117,10 @@ workload::WorkloadDraft read_workload(Context& context, MapReader& document) {
   if (const Node* seed = document.get("seed")) draft.seed = read_unsigned(context, *seed, "seed");
   draft.world = read_world(context, document, false);
   if (const Node* stages = document.need("stages")) {
-    for (const auto& item : read_list(context, *stages, "stages")) {
-      draft.stages.push_back(read_stage(context, *item));
-    }
+    read_list(context, *stages, "stages");
+    expand_items(
+        context, *stages, [&](const Node& item) { draft.stages.push_back(read_stage(context, item)); },
+        "stages");
     if (stages->kind == Node::Kind::sequence && stages->items.empty()) {
       context.report("FHR0105", stages->place, "stages is empty, expected at least one");
     }
