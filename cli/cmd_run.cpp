@@ -107,6 +107,7 @@ ExitCode run(const Options& options) {
 
   runtime::SessionOptions session;
   session.seed = options.seed;
+  session.threads = options.threads;
   session.decide.search_state_limit = options.planning.search_state_limit;
   session.interrupted = &interrupt_flag();
   if (!options.common.quiet && !options.common.json && isatty(STDERR_FILENO) == 1) {

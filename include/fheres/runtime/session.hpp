@@ -19,6 +19,7 @@ struct SessionOptions {
   control::DecideOptions decide;
   /// Whether operations are timed on their streams; costs one host callback an operation.
   bool time_operations = true;
+  int threads = 0;  // that make keys and inputs; 0: as many as there are processors
   /// Set from outside to stop at the next operation boundary.
   const std::atomic<bool>* interrupted = nullptr;
   /// Given each kept output as its stage ends, before it is checked: its bytes, as in scheme::bytes_of. What it throws
