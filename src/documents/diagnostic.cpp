@@ -64,6 +64,7 @@ constexpr Code kCodes[] = {
     {"FHR0502", "an action goes from a location to itself"},
     {"FHR0503", "a plan has no stage of that name"},
     {"FHR0504", "a prefetch is no ensure"},
+    {"FHR0505", "a value has a backing that nothing can be expanded from"},
 };
 
 constexpr std::size_t kWindow = 120;  // characters of a source line that are shown

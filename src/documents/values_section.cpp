@@ -169,6 +169,14 @@ void read_source(Context& context, const Node& node, ValueDraft& draft) {
                  fmt::format("`{}` is no plaintext: only those are encoded again", draft.name.text));
 }
 
+/// A Plan says where a value is made again, and not how.
+void read_plan_source(Context& context, const Node& node, ValueDraft& draft) {
+  draft.source_place = node.place;
+  MapReader map(context, node, "source");
+  if (const Node* at = map.need("at")) draft.source = read_location(context, *at);
+  map.finish();
+}
+
 /// Everything of a value but its kind.
 void read_common(Context& context, MapReader& map, bool plan, ValueDraft& draft) {
   if (const Node* at = map.get("at")) read_at(context, *at, draft);
@@ -204,8 +212,15 @@ void read_value(Context& context, const Node::Entry& entry, bool plan, std::vect
     draft.kind = value;
     draft.kind_place = found->place;
   }
-  if (!plan) {
-    if (const Node* source = map.get("source")) read_source(context, *source, draft);
+  if (const Node* source = map.get("source")) {
+    if (plan) {
+      read_plan_source(context, *source, draft);
+    } else {
+      read_source(context, *source, draft);
+    }
+  }
+  if (plan) {
+    if (const Node* backing = map.get("backing")) draft.backing = read_name(context, *backing, "backing");
   }
   if (kind) {
     read_kind(context, *kind->value, draft);

@@ -40,6 +40,7 @@ struct ValueDraft {
   std::optional<Location> source;   // made again there: encoded (plaintext), or read from its file
   std::optional<std::string> file;  // where its bytes come from
   Place source_place;
+  std::optional<Name> backing;      // of a Plan: the value that it is expanded from (R66)
   std::optional<ValueIndex> backs;  // the seeded half of that value's key: made by check, never by a document
   std::int64_t priority = 0;
   std::optional<Name> stable_key;
@@ -138,10 +139,17 @@ struct ProducedDraft {
   Name from;  // a reservation's label
 };
 
+struct CarvedDraft {
+  Name from;  // a reservation's label
+  Bytes bytes = 0;
+};
+
 struct ProgramStageDraft {
   Name name;
   std::vector<ActionDraft> reclaim, enter, prefetch, exit;
   std::vector<Reservation> reserve;
+  std::vector<RequirementDraft> require;
+  std::vector<CarvedDraft> workspace;
   std::vector<ProducedDraft> produce;
   std::vector<Name> release;
 };
@@ -151,6 +159,7 @@ struct ProgramDraft {
   std::optional<WorkloadReference> workload;
   WorldDraft world;
   std::vector<ProgramStageDraft> stages;
+  std::optional<Evidence> evidence;
 };
 
 }  // namespace fheres::workload
