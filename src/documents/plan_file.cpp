@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "expand.hpp"
 #include "sections.hpp"
 
 namespace fheres::documents {
@@ -80,9 +81,9 @@ workload::ProgramDraft read_plan(Context& context, MapReader& document) {
   }
   draft.world = read_world(context, document, true);
   if (const Node* stages = document.need("stages")) {
-    for (const auto& item : read_list(context, *stages, "stages")) {
-      draft.stages.push_back(read_plan_stage(context, *item));
-    }
+    read_list(context, *stages, "stages");
+    expand_items(context, *stages,
+                 [&](const Node& item) { draft.stages.push_back(read_plan_stage(context, item)); });
     if (stages->kind == Node::Kind::sequence && stages->items.empty()) {
       context.report("FHR0105", stages->place, "stages is empty, expected at least one");
     }

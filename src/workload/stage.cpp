@@ -5,22 +5,31 @@
 namespace fheres::workload {
 namespace {
 
-constexpr std::string_view kSumSlots = "sum_slots", kPolynomial = "polynomial";
+constexpr std::string_view kSumSlots = "sum_slots", kPolynomial = "polynomial",
+                           kLinearTransform = "linear_transform", kRotateMany = "rotate_many";
 
 }  // namespace
 
 std::optional<Composite> composite_named(std::string_view name) {
   if (name == kSumSlots) return SumSlots{};
   if (name == kPolynomial) return Polynomial{};
+  if (name == kLinearTransform) return LinearTransform{};
   return std::nullopt;
 }
 
 std::string_view name(const Composite& composite) {
-  return std::holds_alternative<SumSlots>(composite) ? kSumSlots : kPolynomial;
+  if (std::holds_alternative<SumSlots>(composite)) return kSumSlots;
+  return std::holds_alternative<Polynomial>(composite) ? kPolynomial : kLinearTransform;
 }
 
 std::string_view name(const BodyOperation& operation) {
+  if (operation.turns) return kRotateMany;
   return operation.composite ? name(*operation.composite) : scheme::name(operation.operation);
+}
+
+bool takes_plaintexts(const BodyOperation& operation) {
+  if (operation.composite) return std::holds_alternative<LinearTransform>(*operation.composite);
+  return scheme::takes_plaintext(operation.operation);
 }
 
 residency::Action bind(const NamedAction& action, residency::HandleId handle) {

@@ -25,7 +25,7 @@ class WorldChecker {
     result_.drafts = draft_.values;
     for (const ValueDraft& value : draft_.values) add(value);
     for (ValueIndex i = 0; i < draft_.values.size(); ++i) {
-      if (draft_.values[i].seeded) add_seeded_half(i);
+      if (draft_.values[i].seeded || draft_.values[i].compact) add_backing(i);
     }
     for (ValueIndex i = 0; i < draft_.values.size(); ++i) {
       if (draft_.values[i].backing) settle_backing(i);
@@ -92,10 +92,10 @@ class WorldChecker {
   }
 
   /// A seeded key is two values: its half with the seed, which starts where the document says, and the full key, which
-  /// is expanded from it where it is used (R66).
-  void add_seeded_half(ValueIndex index) {
+  /// is expanded from it where it is used (R66). So is a compact plaintext, with the prepared one.
+  void add_backing(ValueIndex index) {
     ValueDraft draft = result_.drafts[index];
-    draft.name.text += ".seeded";
+    draft.name.text += draft.seeded ? ".seeded" : ".compact";
     draft.backs = index;
     draft.stable_key.reset();
     Value half = result_.world.values[index];
@@ -246,7 +246,9 @@ scheme::ValueType type_at(const scheme::Parameters& parameters, const ValueDraft
     case ValueKind::ciphertext:
       return scheme::ciphertext_type(parameters, level);
     case ValueKind::plaintext:
-      return scheme::plaintext_type(parameters, level, scale ? *scale : parameters.canonical_scale(level));
+      return scheme::plaintext_type(
+          parameters, level, scale ? *scale : parameters.canonical_scale(level),
+          draft.giant_step ? scheme::PlaintextForm::prepared_qp : scheme::PlaintextForm::prepared);
     case ValueKind::rotation_key:
       return scheme::rotation_key_type(parameters, draft.steps, level);
     case ValueKind::conjugation_key:
@@ -279,8 +281,14 @@ void settle_types(WorldCheck& check) {
     if (!has_type(parameters, draft) || check.world.values[i].type) continue;
     const int level = std::clamp(draft.level.value_or(0), 0, parameters.max_level());
     scheme::ValueType type = type_at(parameters, draft, level);
-    // The full key stands before its seeded half, so its level is settled.
-    if (draft.backs) type = scheme::seeded_form(*check.world.values[*draft.backs].type);
+    if (draft.backs) {
+      // What is expanded stands before what it is expanded from, so its level is settled.
+      const Value& whole = check.world.values[*draft.backs];
+      type = draft.compact ? scheme::plaintext_type(parameters, whole.type->level, whole.type->scale,
+                                                    scheme::PlaintextForm::compact)
+                           : scheme::seeded_form(*whole.type);
+      check.world.values[i].turned_back = whole.turned_back;
+    }
     set_type(parameters, type, check.world.values[i]);
   }
 }
