@@ -6,6 +6,8 @@
 #include <fheres/base/clock.hpp>
 #include <fheres/runtime/bind.hpp>
 
+#include "annotate.hpp"
+
 namespace fheres::runtime {
 namespace {
 
@@ -98,6 +100,7 @@ class BodyRunner {
         scratch.bytes == 0 ? ckks::Workspace{}
                            : ckks::Workspace(workspace_.data() + scratch.offset, operation.scratch_bytes);
     note(step);
+    const Annotation annotation(Annotation::Kind::operation, operation.result.text);
     mark(run_.operations.back().start_ns);
     if (operation.circuit) {
       context_.evaluator->run(*operation.circuit, ciphertexts[0], keys, out, workspace, context_.consumer);
