@@ -11,8 +11,8 @@ namespace {
 using Work = Transition::Work;
 
 std::string value_name(const State& state, HandleId value) {
-  if (value.manager == state.manager() && value.serial < state.records().size()) {
-    const std::string& name = state.records()[value.serial].spec->name;
+  if (value.manager == state.manager() && value.serial < state.size()) {
+    const std::string& name = state.record(value).spec->name;
     if (!name.empty()) return fmt::format("'{}'", name);
   }
   return fmt::format("value {}", value.serial);

@@ -174,7 +174,7 @@ Refusal Layout::refusal(const State& state, const Room& room, Bytes bytes,
     const std::size_t before = blocking.size();
     for (const Owned& owned : room.values)
       if (within(owned.piece))
-        blocking.push_back({owned.piece.offset, state.records()[owned.serial].spec->name});
+        blocking.push_back({owned.piece.offset, state.record(state.handle(owned.serial)).spec->name});
     for (const Owned& owned : room.arrivals)
       if (within(owned.piece))
         blocking.push_back({owned.piece.offset, backing_name(state, state.handle(owned.serial))});
