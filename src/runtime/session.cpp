@@ -12,6 +12,7 @@
 #include <fheres/runtime/shadow.hpp>
 #include <fheres/workload/binding.hpp>
 
+#include "annotate.hpp"
 #include "placement.hpp"
 #include "recorder.hpp"
 #include "stage_runner.hpp"
@@ -130,6 +131,7 @@ class Session {
     stop_if_asked();
     tell(stage.name.text);
     stage_ = stage.name.text;
+    const Annotation annotation(Annotation::Kind::stage, stage_);
     StageRun& run = report_.stages.emplace_back();
     run.name = stage_;
     run.start_ns = now_ns();
@@ -198,7 +200,7 @@ class Session {
     };
     try {
       phase_ = "enter";
-      scope.enter();
+      annotated([&] { scope.enter(); });
       record();
       phase_ = "body";
       BodyContext context{*manager_, scope, workload_.world,          handles_,
@@ -207,10 +209,10 @@ class Session {
         context.evaluator = &evaluators_.at(*stage.at);
         if (stage.at->is_cuda()) context.consumer = consumers_.at(*stage.at);
       }
-      run_body(stage, context, run);
+      annotated([&] { run_body(stage, context, run); });
       recorder_->catch_up(manager_->planning_state(), now_ns());
       phase_ = "exit";
-      scope.close();
+      annotated([&] { scope.close(); });
       record();
     } catch (const residency::PlanExecutionError& error) {
       phase_ = residency::name(error.phase);
@@ -222,6 +224,13 @@ class Session {
       record();
       throw;
     }
+  }
+
+  /// One phase, as a range of its own for a profiler.
+  template <class Function>
+  void annotated(const Function& function) const {
+    const Annotation annotation(Annotation::Kind::phase, phase_);
+    function();
   }
 
   void check(const OutputRun& output, bool compared) {

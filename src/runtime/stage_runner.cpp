@@ -6,6 +6,8 @@
 #include <fheres/base/clock.hpp>
 #include <fheres/runtime/bind.hpp>
 
+#include "annotate.hpp"
+
 namespace fheres::runtime {
 namespace {
 
@@ -111,6 +113,7 @@ class BodyRunner {
         scratch.bytes == 0 ? ckks::Workspace{}
                            : ckks::Workspace(workspace_.data() + scratch.offset, operation.scratch_bytes);
     note(step, end);
+    const Annotation annotation(Annotation::Kind::operation, run_.operations.back().result);
     mark(run_.operations.back().start_ns);
     const ckks::Evaluator& evaluator = *context_.evaluator;
     if (operation.turns) {
