@@ -17,6 +17,7 @@ void add_explain(CLI::App& app, Action& action);
 void add_decide(CLI::App& app, Action& action);
 void add_run(CLI::App& app, Action& action);
 void add_params(CLI::App& app, Action& action);
+void add_calibrate(CLI::App& app, Action& action);
 void add_devices(CLI::App& app, Action& action);
 void add_keys(CLI::App& app, Action& action);
 void add_client(CLI::App& app, Action& action);
