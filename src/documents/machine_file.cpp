@@ -42,7 +42,7 @@ std::optional<double> read_quantity(Context& context, const Node& node, const ch
   }
   std::vector<std::string> names;
   for (const Unit& known : units) names.emplace_back(known.name);
-  context.report("FHR0601", node.place,
+  context.report("FHR0701", node.place,
                  fmt::format("{} is `{}`, expected a number {} and {}, such as `{}`", what, *text,
                              zero ? "of 0 or more" : "above 0", fmt::join(names, ", "),
                              units.front().name == "ns" ? "4.6 us" : "13.7 GB/s"));
@@ -87,7 +87,7 @@ void read_copy(Context& context, const Node& node, Machine& machine) {
     if (const auto* bad = std::get_if<BadBytes>(&size)) {
       context.report("FHR0109", entry.place, bad->reason);
     } else if (std::get<Bytes>(size) == 0) {
-      context.report("FHR0602", entry.place, "a copy of no bytes has no bandwidth");
+      context.report("FHR0702", entry.place, "a copy of no bytes has no bandwidth");
     } else if (rate) {
       const Bytes bytes = std::get<Bytes>(size);
       times.points.push_back({bytes, static_cast<double>(bytes) * kNsPerSecond / *rate});
@@ -97,11 +97,11 @@ void read_copy(Context& context, const Node& node, Machine& machine) {
             [](const auto& a, const auto& b) { return a.bytes < b.bytes; });
   for (std::size_t i = 1; i < times.points.size(); ++i) {
     if (times.points[i].bytes == times.points[i - 1].bytes) {
-      context.report("FHR0602", bandwidth->place,
+      context.report("FHR0702", bandwidth->place,
                      fmt::format("{} is listed twice", format_bytes(times.points[i].bytes)));
     } else if (times.points[i].ns < times.points[i - 1].ns) {
       context.report(
-          "FHR0602", bandwidth->place,
+          "FHR0702", bandwidth->place,
           fmt::format("a copy of {} is said to take less time than one of {}",
                       format_bytes(times.points[i].bytes), format_bytes(times.points[i - 1].bytes)));
     }
@@ -110,7 +110,7 @@ void read_copy(Context& context, const Node& node, Machine& machine) {
   times.from = *source;
   times.to = *destination;
   if (machine.copy(*source, *destination) != nullptr) {
-    context.report("FHR0602", node.place,
+    context.report("FHR0702", node.place,
                    fmt::format("copies from {} to {} are listed twice", workload::name(*source),
                                workload::name(*destination)));
     return;
@@ -151,7 +151,7 @@ void read_operation(Context& context, const Node& node, Machine& machine) {
             [](const auto& a, const auto& b) { return a.level < b.level; });
   if (context.diagnostics.size() != before || times.points.empty()) return;
   if (machine.operation(times.parameters, times.operation) != nullptr) {
-    context.report("FHR0602", node.place,
+    context.report("FHR0702", node.place,
                    fmt::format("`{}` of {} is listed twice", times.operation, times.parameters));
     return;
   }
@@ -205,7 +205,7 @@ Machine read_machine_fields(Context& context, MapReader& map) {
     const auto bytes = read_bytes(context, *granularity);
     if (bytes && *bytes != kGranule)
       context.report(
-          "FHR0602", granularity->place,
+          "FHR0702", granularity->place,
           fmt::format("granularity is {}, expected {} B: what regions are made of", *bytes, kGranule));
   }
   if (const Node* peers = map.get("peers")) read_peers(context, *peers, machine.peers);

@@ -31,7 +31,7 @@ void read_peers(Context& context, const Node& node, std::vector<std::pair<Locati
 /// What a Machine says, as a document of its own or inside another one.
 workload::Machine read_machine_fields(Context& context, MapReader& map);
 workload::Machine read_machine_document(Context& context, MapReader& document);
-
+workload::Evidence read_evidence(Context& context, const Node& node);
 workload::WorkloadDraft read_workload(Context& context, MapReader& document);
 workload::ProgramDraft read_plan(Context& context, MapReader& document);
 workload::RequestSetDraft read_requests(Context& context, MapReader& document);

@@ -67,6 +67,31 @@ void TimedOperations::measure(int level, workload::Machine& machine) {
     if (use != scheme::KeyUse::required) measure(operation, false, level, machine);
     if (use != scheme::KeyUse::none) measure(operation, true, level, machine);
   }
+  measure_turns(level, machine);
+}
+
+/// Two rotations at once against one: what the second one takes is what any more would.
+void TimedOperations::measure_turns(int level, workload::Machine& machine) {
+  const scheme::ValueType type = scheme::ciphertext_type(parameters_, level);
+  const scheme::ValueType key_type = scheme::rotation_key_type(parameters_, 1, level);
+  const Bytes bytes = scheme::bytes_of(parameters_, type);
+  const ckks::CiphertextView in = ckks::CiphertextRef(parameters_, type, piece(first, bytes));
+  const ckks::KeyView turn =
+      ckks::KeyRef(parameters_, key_type, piece(key, scheme::bytes_of(parameters_, key_type)));
+  const std::vector<ckks::KeyView> keys{turn, turn};
+  const std::vector<ckks::CiphertextRef> outs{{parameters_, type, piece(second, bytes)},
+                                              {parameters_, type, piece(result, bytes)}};
+  const ckks::Workspace space(pieces_[workspace].data, pieces_[workspace].bytes);
+  const auto time = [&](std::size_t count) {
+    return watch_.time(
+        [&] {
+          evaluator_.rotate_many(in, std::span(keys).first(count), std::span(outs).first(count), space,
+                                 stream_);
+        },
+        [&] { driver_.synchronize(stream_); });
+  };
+  const double one = time(1);
+  note("rotate_many", level, std::clamp(time(2) - one, one / 100, one), machine);
 }
 
 void TimedOperations::measure(Operation operation, bool with_key, int level, workload::Machine& machine) {
@@ -114,7 +139,10 @@ void TimedOperations::measure(Operation operation, bool with_key, int level, wor
             space, stream_);
       },
       [&] { driver_.synchronize(stream_); });
-  const std::string name = workload::timed_name(operation, with_key);
+  note(workload::timed_name(operation, with_key), level, ns, machine);
+}
+
+void TimedOperations::note(const std::string& name, int level, double ns, workload::Machine& machine) const {
   const std::string& set = parameters_.name().empty() ? parameters_.id() : parameters_.name();
   for (workload::OperationTimes& known : machine.operations) {
     if (known.parameters != set || known.operation != name) continue;

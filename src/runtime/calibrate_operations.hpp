@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include <fheres/ckks/evaluator.hpp>
@@ -28,6 +29,8 @@ class TimedOperations {
  private:
   /// One operation's operands; nothing where the level does not allow it.
   void measure(scheme::Operation operation, bool with_key, int level, workload::Machine& machine);
+  void measure_turns(int level, workload::Machine& machine);
+  void note(const std::string& name, int level, double ns, workload::Machine& machine) const;
   std::span<std::byte> piece(std::size_t index, Bytes bytes) const;
 
   const scheme::Parameters parameters_;

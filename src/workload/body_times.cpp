@@ -4,6 +4,9 @@
 namespace fheres::workload {
 namespace {
 
+/// One of several rotations of one ciphertext.
+constexpr const char* kTurn = "rotate_many";
+
 class BodyTimes {
  public:
   BodyTimes(const World& world, const Stage& stage, const Machine& machine)
@@ -17,6 +20,11 @@ class BodyTimes {
 
  private:
   std::optional<double> time(const BodyOperation& operation) const {
+    if (operation.transform) return of_transform(operation);
+    if (operation.turns) {
+      const auto shared = lookup(kTurn, level_of(operation.operands.front()));
+      if (shared) return shared;
+    }
     if (!operation.circuit)
       return lookup(operation.operation, operation.key.has_value(), level_of(operation.operands.front()));
     const scheme::Circuit& circuit = *operation.circuit;
@@ -30,6 +38,18 @@ class BodyTimes {
     return sum;
   }
 
+  /// Its rotations share what they can, and each diagonal is a product.
+  std::optional<double> of_transform(const BodyOperation& operation) const {
+    const int level = level_of(operation.operands.front());
+    auto turn = lookup(kTurn, level);
+    if (!turn) turn = lookup(scheme::Operation::rotate, true, level);
+    const auto product = lookup(scheme::Operation::multiply_plain, false, level);
+    if (!turn || !product) return std::nullopt;
+    const std::size_t turns = operation.transform->babies().size() + operation.transform->giants().size();
+    return *turn * static_cast<double>(turns) +
+           *product * static_cast<double>(operation.transform->diagonals().size());
+  }
+
   int level_of(const Operand& operand) const {
     if (operand.from == Operand::From::result) return stage_.body[operand.index].type.level;
     const Value& value = world_.values[operand.index];
@@ -38,7 +58,10 @@ class BodyTimes {
   }
 
   std::optional<double> lookup(scheme::Operation operation, bool has_key, int level) const {
-    const std::string name = timed_name(operation, has_key);
+    return lookup(timed_name(operation, has_key), level);
+  }
+
+  std::optional<double> lookup(const std::string& name, int level) const {
     const OperationTimes* times = machine_.operation(parameters_.name(), name);
     if (times == nullptr || parameters_.name().empty()) times = machine_.operation(parameters_.id(), name);
     return times == nullptr ? std::nullopt : std::optional(times->ns(level));

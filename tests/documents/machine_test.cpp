@@ -62,25 +62,25 @@ TEST_CASE("a machine reads back as it was written, to four digits") {
 TEST_CASE("what a machine says wrongly is reported at its place, all of it") {
   const auto codes = [](const std::string& body) { return codes_of(load_machine_text(kHead + body)); };
   CHECK(codes("") == "");
-  CHECK(codes("granularity: 512\n") == "FHR0602");
-  CHECK(codes("copies: [{from: cuda, to: pinned-host, bandwidth: {1 MiB: 5 GB}}]\n") == "FHR0601");
-  CHECK(codes("copies: [{from: cuda, to: pinned-host, bandwidth: {1 MiB: 0 GB/s}}]\n") == "FHR0601");
+  CHECK(codes("granularity: 512\n") == "FHR0702");
+  CHECK(codes("copies: [{from: cuda, to: pinned-host, bandwidth: {1 MiB: 5 GB}}]\n") == "FHR0701");
+  CHECK(codes("copies: [{from: cuda, to: pinned-host, bandwidth: {1 MiB: 0 GB/s}}]\n") == "FHR0701");
   CHECK(codes("copies: [{from: gpu, to: pinned-host, bandwidth: {1 MiB: 1 GB/s}}]\n") == "FHR0111");
   CHECK(codes("copies: [{from: cuda, to: pinned-host, bandwidth: {1 Mb: 1 GB/s}}]\n") == "FHR0109");
-  CHECK(codes("copies: [{from: cuda, to: pinned-host, bandwidth: {0: 1 GB/s}}]\n") == "FHR0602");
+  CHECK(codes("copies: [{from: cuda, to: pinned-host, bandwidth: {0: 1 GB/s}}]\n") == "FHR0702");
   CHECK(codes("copies: [{from: cuda, to: pinned-host, bandwidth: {1 MiB: 1 GB/s, 1024 KiB: 2 GB/s}}]\n") ==
-        "FHR0602");
+        "FHR0702");
   // Four times the bytes in half the time.
   CHECK(codes("copies: [{from: cuda, to: pinned-host, bandwidth: {1 MiB: 1 GB/s, 4 MiB: 8 GB/s}}]\n") ==
-        "FHR0602");
+        "FHR0702");
   CHECK(codes("copies:\n  - {from: cuda, to: cuda, bandwidth: {1 MiB: 1 GB/s}}\n"
-              "  - {from: cuda, to: cuda, bandwidth: {1 MiB: 1 GB/s}}\n") == "FHR0602");
+              "  - {from: cuda, to: cuda, bandwidth: {1 MiB: 1 GB/s}}\n") == "FHR0702");
   CHECK(codes("operations: [{parameters: a, operation: rotate, levels: {x: 1 us}}]\n") == "FHR0107");
-  CHECK(codes("operations: [{parameters: a, operation: rotate, levels: {0: 1}}]\n") == "FHR0601");
+  CHECK(codes("operations: [{parameters: a, operation: rotate, levels: {0: 1}}]\n") == "FHR0701");
   CHECK(codes("operations: [{parameters: a, operation: rotate}]\n") == "FHR0105");
   CHECK(codes("peers: [[cuda:0, cuda:0]]\n") == "FHR0313");
   CHECK(codes("values: {}\n") == "FHR0103");
-  CHECK(codes("stage: -1 us\nexpansion: fast\n") == "FHR0601 FHR0601");
+  CHECK(codes("stage: -1 us\nexpansion: fast\n") == "FHR0701 FHR0701");
 }
 
 TEST_CASE("a document names its machine, and takes its peers") {

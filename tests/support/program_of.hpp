@@ -25,6 +25,8 @@ inline workload::Program program_of(const workload::Workload& workload) {
     made.name = stage.name;
     made.reserve = stage.reserve;
     made.release = stage.release;
+    if (stage.layout.workspace_from)
+      made.workspace.push_back({*stage.layout.workspace_from, stage.layout.workspace_bytes});
     for (std::size_t i = 0; i < stage.outputs.size(); ++i)
       made.produce.push_back(
           {stage.outputs[i].value, *stage.at, stage.layout.output_from[i], stage.name.place});
