@@ -191,6 +191,14 @@ void read_source(Context& context, const Node& node, ValueDraft& draft) {
                  fmt::format("`{}` is no plaintext: only those are encoded again", draft.name.text));
 }
 
+/// A Plan says where a value is made again, and not how.
+void read_plan_source(Context& context, const Node& node, ValueDraft& draft) {
+  draft.source_place = node.place;
+  MapReader map(context, node, "source");
+  if (const Node* at = map.need("at")) draft.source = read_location(context, *at);
+  map.finish();
+}
+
 /// Everything of a value but its kind.
 void read_common(Context& context, MapReader& map, bool plan, ValueDraft& draft) {
   if (const Node* at = map.get("at")) read_at(context, *at, draft);
@@ -226,8 +234,15 @@ void read_value(Context& context, const Node::Entry& entry, bool plan, std::vect
     draft.kind = value;
     draft.kind_place = found->place;
   }
-  if (!plan) {
-    if (const Node* source = map.get("source")) read_source(context, *source, draft);
+  if (const Node* source = map.get("source")) {
+    if (plan) {
+      read_plan_source(context, *source, draft);
+    } else {
+      read_source(context, *source, draft);
+    }
+  }
+  if (plan) {
+    if (const Node* backing = map.get("backing")) draft.backing = read_name(context, *backing, "backing");
   }
   if (kind) {
     read_kind(context, *kind->value, draft);
@@ -264,31 +279,24 @@ void read_locations(Context& context, const Node& node, workload::WorldDraft& wo
   }
 }
 
-/// `{peers: [[cuda:0, cuda:1]]}`.
+/// `{peers: [[cuda:0, cuda:1]]}` and whatever else a Machine says, or the name of a document that says it.
 void read_machine(Context& context, const Node& node, workload::WorldDraft& world) {
-  MapReader map(context, node, "machine");
-  if (const Node* peers = map.get("peers")) {
-    for (const auto& item : read_list(context, *peers, "peers")) {
-      std::vector<Location> ends;
-      for (const auto& end : read_list(context, *item, "a pair of peers")) {
-        if (const auto at = read_location(context, *end)) ends.push_back(*at);
-      }
-      if (item->kind != Node::Kind::sequence || ends.size() != item->items.size()) continue;  // reported
-      if (ends.size() != 2 || !ends[0].is_cuda() || !ends[1].is_cuda() || ends[0] == ends[1]) {
-        context.report("FHR0313", item->place,
-                       "peers are two different cuda locations, such as [cuda:0, cuda:1]");
-        continue;
-      }
-      const std::pair<Location, Location> pair = std::minmax(ends[0], ends[1]);
-      if (std::find(world.peers.begin(), world.peers.end(), pair) != world.peers.end()) {
-        context.report("FHR0313", item->place,
-                       fmt::format("{} and {} are listed twice", pair.first.name(), pair.second.name()));
-      } else {
-        world.peers.push_back(pair);
-      }
-    }
+  workload::Machine machine;
+  if (node.kind == Node::Kind::scalar) {
+    std::filesystem::path folder;
+    const auto root = read_other(context, node, "Machine", folder);
+    if (!root) return;
+    MapReader document(context, *root, "the document");
+    machine = read_machine_document(context, document);
+  } else {
+    MapReader map(context, node, "machine");
+    machine = read_machine_fields(context, map);
+    map.finish();
   }
-  map.finish();
+  world.peers = machine.peers;
+  // Peers alone settle how copies go, and say nothing of times.
+  if (!machine.copies.empty() || !machine.operations.empty())
+    world.machine = std::make_shared<const workload::Machine>(std::move(machine));
 }
 
 void read_tiers(Context& context, Location source, const Node& node, workload::PolicyEntry& policy) {

@@ -68,6 +68,7 @@ residency::Plan plan_of(const ProgramStage& stage, std::span<const residency::Ha
   plan.prefetch = bind_prefetch(stage.prefetch, handles);
   for (const Produced& item : stage.produce)
     plan.produce.push_back({handles[item.value], item.at, item.from});
+  for (const Carved& block : stage.workspace) plan.workspace.push_back({block.from, block.bytes});
   plan.exit = bind_all(stage.exit, handles);
   return plan;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include <fheres/scheme/parameters.hpp>
+#include <fheres/workload/machine.hpp>
 #include <fheres/workload/message.hpp>
 #include <fheres/workload/model.hpp>
 #include <fheres/workload/program.hpp>
@@ -42,6 +44,7 @@ struct ValueDraft {
   std::optional<Location> source;   // made again there: encoded (plaintext), or read from its file
   std::optional<std::string> file;  // where its bytes come from
   Place source_place;
+  std::optional<Name> backing;      // of a Plan: the value that it is expanded from (R66)
   std::optional<int> giant_step;    // plaintext: a diagonal of that giant step; made by check
   std::optional<ValueIndex> backs;  // what that value is expanded from: made by check, never by a document
   std::int64_t priority = 0;
@@ -118,6 +121,7 @@ struct WorldDraft {
   bool parameters_are_bad = false;  // they were given and could not be read, which has been reported
   std::vector<LocationEntry> locations;
   std::vector<std::pair<Location, Location>> peers;
+  std::shared_ptr<const Machine> machine;  // null where the document says nothing of times
   PolicyEntry policy;
   std::vector<ValueDraft> values;
 };
@@ -152,10 +156,17 @@ struct ProducedDraft {
   Name from;  // a reservation's label
 };
 
+struct CarvedDraft {
+  Name from;  // a reservation's label
+  Bytes bytes = 0;
+};
+
 struct ProgramStageDraft {
   Name name;
   std::vector<ActionDraft> reclaim, enter, prefetch, exit;
   std::vector<Reservation> reserve;
+  std::vector<RequirementDraft> require;
+  std::vector<CarvedDraft> workspace;
   std::vector<ProducedDraft> produce;
   std::vector<Name> release;
 };
@@ -165,6 +176,7 @@ struct ProgramDraft {
   std::optional<WorkloadReference> workload;
   WorldDraft world;
   std::vector<ProgramStageDraft> stages;
+  std::optional<Evidence> evidence;
 };
 
 }  // namespace fheres::workload
