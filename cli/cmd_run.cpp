@@ -108,6 +108,7 @@ ExitCode run(const Options& options) {
 
   runtime::SessionOptions session;
   session.seed = options.seed;
+  session.threads = options.threads;
   session.decide.search_state_limit = options.planning.search_state_limit;
   session.interrupted = &interrupt_flag();
   session.undisturbed = planned.has_value();

@@ -14,6 +14,7 @@
 #include <fheres/workload/binding.hpp>
 
 #include "annotate.hpp"
+#include "making.hpp"
 #include "placement.hpp"
 #include "recorder.hpp"
 #include "stage_runner.hpp"
@@ -113,7 +114,13 @@ class Session {
     client_ = std::make_unique<Client>(*workload_.world.parameters, report_.seed);
     files_ = std::make_unique<ValueFiles>(*workload_.world.parameters);
     report_.without_secret = std::none_of(values.begin(), values.end(), workload::needs_secret);
-    for (const workload::ValueIndex index : workload_.world.placement_order()) {
+    const std::vector<workload::ValueIndex> order = workload_.world.placement_order();
+    std::vector<const workload::Value*> made;
+    for (const workload::ValueIndex index : order) {
+      if (is_made_by_client(values[index])) made.push_back(&values[index]);
+    }
+    Making making(*client_, made, options_.threads);
+    for (const workload::ValueIndex index : order) {
       const workload::Value& value = values[index];
       stop_if_asked();
       if (value.backing) {
@@ -129,7 +136,8 @@ class Session {
         workload::describe(value, handles_[index], metadata_);
         continue;
       }
-      handles_[index] = place(*manager_, value, {*client_, *files_});
+      handles_[index] = place(*manager_, value, {*client_, *files_},
+                              is_made_by_client(value) ? making.take() : std::vector<std::byte>());
       workload::describe(value, handles_[index], metadata_);
       recorder_->catch_up(manager_->planning_state(), now_ns());
       for (std::size_t i = value.source ? 0 : 1; i < value.at.size(); ++i) {
