@@ -15,6 +15,7 @@ using Action = std::function<ExitCode()>;
 void add_validate(CLI::App& app, Action& action);
 void add_explain(CLI::App& app, Action& action);
 void add_decide(CLI::App& app, Action& action);
+void add_compile(CLI::App& app, Action& action);
 void add_run(CLI::App& app, Action& action);
 void add_trace(CLI::App& app, Action& action);
 void add_params(CLI::App& app, Action& action);
