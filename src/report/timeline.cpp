@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -140,7 +141,7 @@ class Reader {
     }
     for (std::size_t k = 0; k < out_.operations.size(); ++k) {
       const Timeline::Operation& operation = out_.operations[k];
-      for (const std::string& value : operation.reads) {
+      for (const std::string& value : std::set(operation.reads.begin(), operation.reads.end())) {
         const auto found = arrivals.find({value, operation.at});
         if (found == arrivals.end()) continue;
         // The last copy before it: a value may leave and come again, also in the same stage's exit.
