@@ -146,6 +146,7 @@ class Session {
         report_.placement.push_back(transition);
       }
     }
+    recorder_->catch_up(manager_->planning_state(), now_ns());  // with what was announced last
   }
 
   void run_stage(const workload::Stage& stage) {
