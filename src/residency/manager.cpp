@@ -92,6 +92,25 @@ void Manager::settle(HandleId value, Location at) {
   core_->await(value, at);
 }
 
+void Manager::settle_for(const Action& action) {
+  {
+    const std::lock_guard lock(core_->mutex);
+    core_->check_open();
+  }
+  core_->settle_for(action);
+}
+
+std::vector<HandleId> Manager::arriving(std::span<const HandleId> values, Location at) const {
+  const std::lock_guard lock(core_->mutex);
+  core_->check_open();
+  std::vector<HandleId> found;
+  for (const HandleId value : values) {
+    const Arriving* on_its_way = core_->arriving(value, at);
+    if (on_its_way != nullptr && !core_->complete(on_its_way->ready)) found.push_back(value);
+  }
+  return found;
+}
+
 TransitionReport Manager::move(HandleId value, Location to, std::optional<Location> from,
                                const memory::Stream& stream) {
   return run(Move{value, to, from}, stream);

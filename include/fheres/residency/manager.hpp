@@ -93,6 +93,10 @@ class Manager {
   /// Waits until what arrives there has arrived, and ends its protection of both ends (R23). Nothing where it is there
   /// already. UnavailableError where it is not.
   void settle(HandleId value, Location at);
+  /// The same for each arrival that the action would take an end from, as a plan does before it.
+  void settle_for(const Action& action);
+  /// Those of `values` that are not known to have arrived at `at`: an acquire of them makes somebody wait.
+  std::vector<HandleId> arriving(std::span<const HandleId> values, Location at) const;
   TransitionReport move(HandleId value, Location to, std::optional<Location> from = {},
                         const memory::Stream& stream = {});
   TransitionReport drop(HandleId value, Location at);
