@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include <fheres/base/sha256.hpp>
+
 namespace fheres::cli {
 
 std::optional<documents::Model> load_or_report(const std::string& file, const PlanningOptions& planning,
@@ -42,7 +44,7 @@ bool files_are_there(const workload::Workload& workload, const CommonOptions& co
         {"FHR0315", value.name.place,
          fmt::format("`{}` comes from {}, and there is no such file", value.client_name, *value.file),
          "`fheres client keygen` makes keys, `fheres client encrypt` inputs"});
-    std::ifstream document(value.name.place.file, std::ios::binary);
+    std::ifstream document(value.name.place.file.str(), std::ios::binary);
     missing.sources[value.name.place.file] = {std::istreambuf_iterator<char>(document), {}};
   }
   if (missing.diagnostics.empty()) return true;
@@ -63,13 +65,18 @@ report::Json diagnostics_json(const documents::Loaded& loaded) {
   report::Json list = report::Json::array();
   for (const documents::Diagnostic& item : loaded.diagnostics) {
     list.push_back({{"code", item.code},
-                    {"file", item.place.file},
+                    {"file", item.place.file.str()},
                     {"line", item.place.line},
                     {"column", item.place.column},
                     {"message", item.message},
                     {"hint", item.hint.empty() ? report::Json(nullptr) : report::Json(item.hint)}});
   }
   return list;
+}
+
+std::string hash_of_file(const std::string& file) {
+  std::ifstream stream(file, std::ios::binary);
+  return sha256(std::string(std::istreambuf_iterator<char>(stream), {}));
 }
 
 const std::string& name_of(const documents::Model& model) {

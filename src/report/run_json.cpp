@@ -19,8 +19,17 @@ Json stage_json(const runtime::StageRun& stage, const NameOf& names) {
   for (const runtime::OperationRun& operation : stage.operations) {
     operations.push_back({{"result", operation.result},
                           {"operation", operation.operation},
+                          {"at", operation.at.name()},
                           {"reads", operation.reads},
                           {"timing", {{"start_ns", operation.start_ns}, {"end_ns", operation.end_ns}}}});
+  }
+  Json stalls = Json::array();
+  for (const runtime::StallRun& stall : stage.stalls) {
+    stalls.push_back({{"value", stall.value},
+                      {"result", stall.result},
+                      {"at", stall.at.name()},
+                      {"start_ns", stall.start_ns},
+                      {"end_ns", stall.end_ns}});
   }
   Json outputs = Json::array();
   for (const runtime::OutputRun& output : stage.outputs) {
@@ -49,7 +58,11 @@ Json stage_json(const runtime::StageRun& stage, const NameOf& names) {
           {"operations", std::move(operations)},
           {"outputs", std::move(outputs)},
           {"released", stage.released},
-          {"timing", {{"start_ns", stage.start_ns}, {"end_ns", stage.end_ns}}}};
+          {"timing",
+           {{"start_ns", stage.start_ns},
+            {"end_ns", stage.end_ns},
+            {"check_ns", stage.check_ns},
+            {"stalls", std::move(stalls)}}}};
 }
 
 Json checks_json(const runtime::RunReport& report) {
@@ -77,6 +90,27 @@ Json traffic_json(const runtime::RunReport& report) {
   return traffic;
 }
 
+/// Lives and charges over time: which samples there are hangs on when asynchronous copies end.
+Json observed_json(const runtime::RunReport& report) {
+  Json lives = Json::array();
+  for (const runtime::Life& life : report.lives) {
+    lives.push_back({{"value", life.value},
+                     {"at", life.at.name()},
+                     {"bytes", life.bytes},
+                     {"start_ns", life.start_ns},
+                     {"end_ns", life.end_ns}});
+  }
+  Json charges = Json::array();
+  for (const runtime::ChargeSample& sample : report.charges) {
+    charges.push_back({{"time_ns", sample.time_ns},
+                       {"at", sample.at.name()},
+                       {"used", sample.used},
+                       {"reserved", sample.reserved},
+                       {"budget", sample.budget ? Json(*sample.budget) : Json(nullptr)}});
+  }
+  return {{"lives", std::move(lives)}, {"charges", std::move(charges)}};
+}
+
 }  // namespace
 
 Json run_json(const runtime::RunReport& report, const RunContext& context) {
@@ -101,6 +135,7 @@ Json run_json(const runtime::RunReport& report, const RunContext& context) {
       {"schema", "fheres/run/v1"},
       {"tool", {{"name", "fheres"}, {"version", context.tool_version}}},
       {"document", {{"file", context.document}, {"sha256", context.document_sha256}, {"name", context.name}}},
+      {"plan", context.plan ? plan_json(report, *context.plan) : Json(nullptr)},
       {"outcome", {{"status", runtime::name(report.status)}, {"failure", std::move(failure)}}},
       {"device", {{"driver", report.driver}, {"name", report.device}}},
       {"parameters",
@@ -124,6 +159,7 @@ Json run_json(const runtime::RunReport& report, const RunContext& context) {
         {"largest_error", two_digits(report.largest_error())}}},
       {"final", to_json(report.final_snapshot)},
       {"warnings", report.warnings},
+      {"observed", observed_json(report)},
       {"timing", {{"start_ns", report.start_ns}, {"end_ns", report.end_ns}}}};
 }
 

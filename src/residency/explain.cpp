@@ -11,8 +11,8 @@ namespace {
 using Work = Transition::Work;
 
 std::string value_name(const State& state, HandleId value) {
-  if (value.manager == state.manager() && value.serial < state.records().size()) {
-    const std::string& name = state.records()[value.serial].spec->name;
+  if (value.manager == state.manager() && value.serial < state.size()) {
+    const std::string& name = state.record(value).spec->name;
     if (!name.empty()) return fmt::format("'{}'", name);
   }
   return fmt::format("value {}", value.serial);
@@ -91,6 +91,7 @@ class DryRun {
   // The body's blocks: workspace and outputs are carved first, then outputs are adopted, then the workspace goes.
   void body(std::span<const Workspace> workspace, std::span<const Production> list) {
     std::vector<Carved> carved;
+    gather(workspace, list);
     for (std::size_t i = 0; i < workspace.size() && out_.feasible; ++i)
       carve(fmt::format("workspace[{}]", i), workspace[i].reservation, workspace[i].bytes, carved);
     std::vector<Carved> outputs;
@@ -101,6 +102,24 @@ class DryRun {
     }
     if (out_.feasible) produce(list, outputs);
     for (const Carved& block : carved) layout_.give_back(block.at, block.piece);
+  }
+
+  /// One free piece for all blocks of a body with a workspace, as Manager::gather makes at run time. The workspace never
+  /// slides, so without that it may lie where it leaves no piece for an output.
+  void gather(std::span<const Workspace> workspace, std::span<const Production> list) {
+    if (!out_.feasible || workspace.empty() || workspace[0].reservation >= reservations_.size()) return;
+    const Location at = state_.reservation(reservations_[workspace[0].reservation])->spec.at;
+    Bytes all = 0;
+    for (const Workspace& item : workspace) all += round_up_to_granule(item.bytes);
+    for (const Production& item : list) {
+      if (item.at == at && !state_.check(item.value))
+        all += round_up_to_granule(state_.record(item.value).spec->logical_bytes);
+    }
+    const auto kept = layout_.keep(state_, at, all, "");
+    if (const auto* made = std::get_if<Layout::Kept>(&kept)) {
+      layout_.give_back(at, made->piece);
+      row(at).told.compacted += made->compacted;
+    }
   }
 
   void produce(std::span<const Production> list, std::span<const Carved> outputs) {
@@ -224,7 +243,7 @@ class DryRun {
     }
     auto placed = layout_.place(state_, value, *t.destination, t.block_bytes);
     const bool stays = t.asynchronous && std::holds_alternative<Bytes>(placed);
-    if (made && stays) layout_.keep_for_arrival(value, made_at, *made);
+    if (made && stays) layout_.keep_for_arrival(value, *t.destination, made_at, *made);
     if (made && !stays) layout_.give_back(made_at, *made);
     if (auto* refusal = std::get_if<Refusal>(&placed)) {
       told.refusal = std::move(*refusal);
@@ -246,7 +265,11 @@ class DryRun {
     }
     const Layout::Kept& made = std::get<Layout::Kept>(kept);
     add_compacted(pinned, made.compacted, told);
-    if (!t.asynchronous) layout_.give_back(pinned, made.piece);
+    if (t.asynchronous) {
+      layout_.keep_for_arrival(value, *t.destination, pinned, made.piece);
+    } else {
+      layout_.give_back(pinned, made.piece);
+    }
     return true;
   }
 

@@ -1,6 +1,7 @@
 #include "placement.hpp"
 
 #include <fheres/base/check.hpp>
+#include <fheres/ckks/evaluator.hpp>
 #include <fheres/ckks/expansion.hpp>
 
 namespace fheres::runtime {
@@ -77,17 +78,21 @@ std::vector<std::byte> read(residency::Manager& manager, residency::HandleId val
   return bytes;
 }
 
-residency::HandleId place(residency::Manager& manager, const workload::Value& value, Origins origins) {
+bool is_made_by_client(const workload::Value& value) {
+  return value.type && !value.produced_by && !value.backing && !value.source && !value.file;
+}
+
+residency::HandleId place(residency::Manager& manager, const workload::Value& value, Origins origins,
+                          std::vector<std::byte> made) {
   if (value.source)
     return manager.register_source(value.spec, source_of(manager, value, origins), *value.source);
-  std::vector<std::byte> bytes;
   if (!value.type) {
-    bytes.assign(value.spec.logical_bytes, kOpaquePattern);
-  } else {
-    bytes = value.file ? bytes_of(value, origins) : origins.client.make(value);
+    made.assign(value.spec.logical_bytes, kOpaquePattern);
+  } else if (value.file) {
+    made = bytes_of(value, origins);
   }
   residency::Allocation allocation = manager.allocate(value.at.front(), value.spec.logical_bytes);
-  write(manager, allocation.extent(), bytes);
+  write(manager, allocation.extent(), made);
   return manager.adopt(std::move(allocation), value.at.front(), value.spec);
 }
 
@@ -100,8 +105,15 @@ residency::HandleId place_backed(residency::Manager& manager, const workload::Va
           const residency::BlockView& from, const residency::ExpandTarget& to, const memory::Stream& stream) {
         const ckks::Context& context = contexts(to.at);
         const scheme::Parameters& parameters = context.parameters();
-        ckks::expand(context, ckks::KeyView(parameters, *half.type, {from.data, from.spec->logical_bytes}),
-                     ckks::KeyRef(parameters, *value.type, {to.data, to.spec->logical_bytes}), stream);
+        const std::span<const std::byte> stored{from.data, from.spec->logical_bytes};
+        const std::span<std::byte> whole{to.data, to.spec->logical_bytes};
+        if (value.type->kind == scheme::Kind::plaintext) {
+          ckks::Evaluator(context).expand(ckks::PlaintextView(parameters, *half.type, stored),
+                                          ckks::PlaintextRef(parameters, *value.type, whole), stream);
+        } else {
+          ckks::expand(context, ckks::KeyView(parameters, *half.type, stored),
+                       ckks::KeyRef(parameters, *value.type, whole), stream);
+        }
       });
 }
 

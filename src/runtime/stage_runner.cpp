@@ -1,10 +1,14 @@
 #include "stage_runner.hpp"
 
+#include <algorithm>
 #include <deque>
+#include <map>
 
 #include <fheres/base/check.hpp>
 #include <fheres/base/clock.hpp>
 #include <fheres/runtime/bind.hpp>
+
+#include "annotate.hpp"
 
 namespace fheres::runtime {
 namespace {
@@ -18,18 +22,19 @@ class BodyRunner {
 
   void run() {
     allocate();
-    lease();
+    find_arriving();
     try {
-      for (std::size_t i = 0; i < stage_.body.size(); ++i) {
+      lease();
+      for (std::size_t next = 0; next < stage_.body.size();) {
         if (context_.interrupted != nullptr && context_.interrupted->load()) throw Interrupted{};
-        queue(i);
+        next = queue(next);
       }
     } catch (...) {
       // Storage that queued work uses must outlive it, whatever went wrong.
       wait();
       throw;
     }
-    lease_.release();
+    for (residency::Lease& lease : leases_) lease.release();
     wait();
     adopt_outputs();
   }
@@ -42,6 +47,11 @@ class BodyRunner {
 
   void allocate() {
     const workload::BodyLayout& layout = stage_.layout;
+    if (layout.workspace_from) {
+      Bytes all = layout.workspace_bytes;
+      for (std::size_t i = 0; i < layout.output_bytes.size(); ++i) all += layout.output_bytes[i];
+      context_.manager.gather(*stage_.at, all);
+    }
     if (layout.workspace_from)
       workspace_ = reservation(*layout.workspace_from).allocate(layout.workspace_bytes);
     for (std::size_t i = 0; i < layout.output_bytes.size(); ++i) {
@@ -49,11 +59,57 @@ class BodyRunner {
     }
   }
 
-  void lease() {
-    std::vector<residency::HandleId> inputs;
+  void find_arriving() {
     for (std::size_t i = 0; i < stage_.input_count; ++i)
-      inputs.push_back(context_.handles[stage_.require[i].value]);
-    if (!inputs.empty()) lease_ = context_.manager.acquire(inputs, *stage_.at, context_.consumer);
+      inputs_.push_back(context_.handles[stage_.require[i].value]);
+    // At a host location somebody on the host has to wait anyway.
+    if (context_.consumer) arriving_ = context_.manager.arriving(inputs_, *stage_.at);
+  }
+
+  /// Inputs that are there. What is still on its way is leased by the first operation that wants it, so that those
+  /// before it need not wait (R22).
+  void lease() {
+    std::vector<residency::HandleId> here;
+    for (const residency::HandleId value : inputs_)
+      if (!is_arriving(value)) here.push_back(value);
+    acquire(here);
+  }
+
+  bool is_arriving(residency::HandleId value) const {
+    return std::find(arriving_.begin(), arriving_.end(), value) != arriving_.end();
+  }
+
+  void acquire(std::span<const residency::HandleId> values) {
+    if (values.empty()) return;
+    leases_.push_back(context_.manager.acquire(values, *stage_.at, context_.consumer));
+    for (const residency::HandleId value : values) lease_of_.emplace(value, leases_.size() - 1);
+  }
+
+  /// The stream waits here, on the device, for each input of these steps that is still on its way.
+  void await_inputs(std::size_t first, std::size_t end) {
+    for (std::size_t step = first; step < end && !arriving_.empty(); ++step) await_inputs(stage_.body[step]);
+  }
+
+  void await_inputs(const workload::BodyOperation& operation) {
+    const auto await = [&](const Operand& operand) {
+      if (operand.from != Operand::From::value) return;
+      const residency::HandleId value = context_.handles[operand.index];
+      if (!is_arriving(value)) return;
+      std::erase(arriving_, value);
+      StallRun& stall = stalls_.emplace_back(
+          StallRun{context_.world.values[operand.index].name.text, operation.result.text, *stage_.at, 0, 0});
+      stamp(stall.start_ns);
+      acquire({&value, 1});
+      stamp(stall.end_ns);
+    };
+    for (const Operand& operand : operation.operands) await(operand);
+    if (operation.key) await(*operation.key);
+    for (const Operand& key : operation.keys) await(key);
+  }
+
+  residency::BlockView view(std::size_t value) const {
+    const residency::HandleId handle = context_.handles[value];
+    return leases_[lease_of_.at(handle)].view(handle);
   }
 
   const scheme::Parameters& parameters() const { return context_.evaluator->context().parameters(); }
@@ -71,59 +127,80 @@ class BodyRunner {
     if (operand.from == Operand::From::result) {
       return ckks::CiphertextRef(parameters(), stage_.body[operand.index].type, storage_of(operand.index));
     }
-    return bind<ckks::CiphertextView>(parameters(), lease_.view(context_.handles[operand.index]));
+    return bind<ckks::CiphertextView>(parameters(), view(operand.index));
   }
 
-  void queue(std::size_t step) {
+  ckks::PlaintextView plaintext(const Operand& operand) {
+    return bind<ckks::PlaintextView>(parameters(), view(operand.index));
+  }
+
+  ckks::KeyView key(const Operand& operand) { return bind<ckks::KeyView>(parameters(), view(operand.index)); }
+
+  ckks::CiphertextRef result_of(std::size_t step) {
+    return {parameters(), stage_.body[step].type, storage_of(step)};
+  }
+
+  /// Queues the operation that begins at that step of the body; returns the step after it.
+  std::size_t queue(std::size_t step) {
     const workload::BodyOperation& operation = stage_.body[step];
-    const bool plain = !operation.composite && scheme::takes_plaintext(operation.operation);
+    const std::size_t end = step + (operation.turns ? operation.turns->count : 1);
+    await_inputs(step, end);
     std::vector<ckks::CiphertextView> ciphertexts;
-    ciphertexts.push_back(ciphertext(operation.operands[0]));
-    std::optional<ckks::PlaintextView> plaintext;
-    if (plain) {
-      plaintext =
-          bind<ckks::PlaintextView>(parameters(), lease_.view(context_.handles[operation.operands[1].index]));
-    } else if (operation.operands.size() > 1) {
-      ciphertexts.push_back(ciphertext(operation.operands[1]));
+    std::vector<ckks::PlaintextView> plaintexts;
+    for (std::size_t i = 0; i < operation.operands.size(); ++i) {
+      if (i > 0 && workload::takes_plaintexts(operation)) {
+        plaintexts.push_back(plaintext(operation.operands[i]));
+      } else {
+        ciphertexts.push_back(ciphertext(operation.operands[i]));
+      }
     }
     std::vector<ckks::KeyView> keys;
-    const auto add_key = [&](const Operand& from) {
-      keys.push_back(bind<ckks::KeyView>(parameters(), lease_.view(context_.handles[from.index])));
-    };
-    if (operation.key) add_key(*operation.key);
-    for (const Operand& from : operation.keys) add_key(from);
-    const ckks::CiphertextRef out(parameters(), operation.type, storage_of(step));
+    std::vector<ckks::CiphertextRef> outs;
+    for (std::size_t i = step; i < end; ++i) {
+      if (stage_.body[i].key) keys.push_back(key(*stage_.body[i].key));
+      outs.push_back(result_of(i));
+    }
+    for (const Operand& from : operation.keys) keys.push_back(key(from));
     const workload::Piece& scratch = stage_.layout.steps[step].scratch;
     const ckks::Workspace workspace =
         scratch.bytes == 0 ? ckks::Workspace{}
                            : ckks::Workspace(workspace_.data() + scratch.offset, operation.scratch_bytes);
-    note(step);
+    note(step, end);
+    const Annotation annotation(Annotation::Kind::operation, run_.operations.back().result);
     mark(run_.operations.back().start_ns);
-    if (operation.circuit) {
-      context_.evaluator->run(*operation.circuit, ciphertexts[0], keys, out, workspace, context_.consumer);
+    const ckks::Evaluator& evaluator = *context_.evaluator;
+    if (operation.turns) {
+      evaluator.rotate_many(ciphertexts[0], keys, outs, workspace, context_.consumer);
+    } else if (operation.transform) {
+      evaluator.linear_transform(*operation.transform, ciphertexts[0], plaintexts, keys, outs[0], workspace,
+                                 context_.consumer);
+    } else if (operation.circuit) {
+      evaluator.run(*operation.circuit, ciphertexts[0], keys, outs[0], workspace, context_.consumer);
     } else {
-      context_.evaluator->apply(
-          operation.operation,
-          {ciphertexts, plaintext ? &*plaintext : nullptr, keys.empty() ? nullptr : &keys[0],
-           operation.scalar ? &*operation.scalar : nullptr},
-          out, workspace, context_.consumer);
+      evaluator.apply(operation.operation,
+                      {ciphertexts, plaintexts.empty() ? nullptr : plaintexts.data(),
+                       keys.empty() ? nullptr : keys.data(), operation.scalar ? &*operation.scalar : nullptr},
+                      outs[0], workspace, context_.consumer);
     }
     mark(run_.operations.back().end_ns);
+    return end;
   }
 
-  void note(std::size_t step) {
-    const workload::BodyOperation& operation = stage_.body[step];
+  void note(std::size_t step, std::size_t end) {
     OperationRun item;
-    item.result = operation.result.text;
-    item.operation = std::string(workload::name(operation));
+    item.operation = std::string(workload::name(stage_.body[step]));
     item.at = *stage_.at;
     const auto add_read = [&](const Operand& operand) {
       if (operand.from == Operand::From::value)
         item.reads.push_back(context_.world.values[operand.index].name.text);
     };
-    for (const Operand& operand : operation.operands) add_read(operand);
-    if (operation.key) add_read(*operation.key);
-    for (const Operand& key : operation.keys) add_read(key);
+    for (const Operand& operand : stage_.body[step].operands) add_read(operand);
+    for (std::size_t i = step; i < end; ++i) {
+      const workload::BodyOperation& operation = stage_.body[i];
+      item.result += (i == step ? "" : ", ") + operation.result.text;
+      if (operation.key) add_read(*operation.key);
+      for (const Operand& key : operation.keys) add_read(key);
+    }
     run_.operations.push_back(std::move(item));
   }
 
@@ -133,9 +210,13 @@ class BodyRunner {
     if (!context_.consumer) {
       immediate = now_ns();
     } else if (context_.time_operations) {
-      std::int64_t* slot = &marks_.emplace_back(0);
-      context_.manager.driver().enqueue(context_.consumer, [slot] { *slot = now_ns(); });
+      stamp(marks_.emplace_back(0));
     }
+  }
+
+  /// The same, for a place that stays until the stream has passed.
+  void stamp(std::int64_t& time) {
+    context_.manager.driver().enqueue(context_.consumer, [slot = &time] { *slot = now_ns(); });
   }
 
   void wait() {
@@ -145,6 +226,7 @@ class BodyRunner {
       run_.operations[i].start_ns = marks_[2 * i];
       run_.operations[i].end_ns = marks_[2 * i + 1];
     }
+    run_.stalls.assign(stalls_.begin(), stalls_.end());
   }
 
   void adopt_outputs() {
@@ -161,8 +243,12 @@ class BodyRunner {
   StageRun& run_;
   residency::Allocation workspace_;
   std::vector<residency::Allocation> outputs_;
-  residency::Lease lease_;
+  std::vector<residency::HandleId> inputs_;
+  std::vector<residency::HandleId> arriving_;  // not leased yet
+  std::vector<residency::Lease> leases_;
+  std::map<residency::HandleId, std::size_t> lease_of_;
   std::deque<std::int64_t> marks_;
+  std::deque<StallRun> stalls_;
 };
 
 }  // namespace

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <chrono>
 #include <fstream>
 #include <random>
@@ -42,6 +43,14 @@ const std::string kHead = "apiVersion: fheres/v1\nkind: Workload\nmetadata: {nam
 
 TEST_CASE("a file above the limit is refused before it is parsed") {
   CHECK(first_code(std::string(16 * 1024 * 1024 + 1, ' ')) == "FHR0002");
+}
+
+TEST_CASE("what ranges of diagonals stand for is bounded") {
+  std::string text = kHead + "stages: [{name: s, at: cuda:0, body: [\n";
+  for (int i = 0; i < 8; ++i)
+    text += "  {y" + std::to_string(i) + ": {linear_transform: x, diagonals: {-131072..131072: d*}}},\n";
+  const Loaded loaded = load_text(text + "]}]\n", "h.yaml", ".");
+  CHECK(std::ranges::count(loaded.diagnostics, "FHR0002", &Diagnostic::code) > 0);
 }
 
 TEST_CASE("depth, aliases and nodes are bounded while parsing") {
