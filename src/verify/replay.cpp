@@ -102,7 +102,12 @@ class Replayer {
     act_all(Phase::enter, stage.enter);
     act_all(Phase::prefetch, stage.prefetch);
     check_required(stage);
+    carve(stage);
     produce(stage);
+    for (std::size_t i = 0; i < stage.workspace.size(); ++i) {
+      if (stage.workspace[i].from < reservations_.size())
+        give_back(reservations_[stage.workspace[i].from].at, key_of(BlockOf::workspace, i));
+    }
     act_all(Phase::exit, stage.exit);
     for (const Reservation& reservation : reservations_)
       books_.discharge(reservation.at, 0, reservation.left);
@@ -226,8 +231,36 @@ class Replayer {
       report(29, fmt::format("{} is required at {}, and it is {}", world_.values[item.value].name.text,
                              item.at.name(), where.empty() ? "nowhere" : "at " + where));
     };
+    for (const Requirement& item : stage.require) check(item);
     if (stage_ >= required_.size()) return;
     for (const Requirement& item : required_[stage_]) check(item);
+  }
+
+  /// What the body carves stays in its reservations, beside what it makes (R38), and needs pieces (R27).
+  void carve(const ProgramStage& stage) {
+    std::vector<Bytes> taken(reservations_.size(), 0);
+    for (const workload::Produced& item : stage.produce) {
+      if (item.value < holdings_.size() && item.from < taken.size())
+        taken[item.from] = checked_add(taken[item.from], world_.values[item.value].spec.storage_bytes);
+    }
+    now(Phase::body, 0, stage.name.place);
+    for (std::size_t i = 0; i < stage.workspace.size(); ++i) {
+      const workload::Carved& block = stage.workspace[i];
+      if (block.from >= reservations_.size()) {
+        report(38, fmt::format("a block of the body comes from reservation {} of {}", block.from,
+                               reservations_.size()));
+        continue;
+      }
+      const Reservation& from = reservations_[block.from];
+      // Where what it makes is too much by itself, that is said there.
+      const bool had_room = taken[block.from] <= from.left;
+      taken[block.from] = checked_add(taken[block.from], round_up_to_granule(block.bytes));
+      const std::string& label = stage.reserve[block.from].spec.label;
+      if (had_room && taken[block.from] > from.left)
+        report(38, fmt::format("the body takes {} out of reservation {}, which has {}",
+                               format_exact_bytes(taken[block.from]), label, format_exact_bytes(from.left)));
+      take(from.at, key_of(BlockOf::workspace, i), block.bytes, fmt::format("a block out of {}: ", label));
+    }
   }
 
   /// R38: what the body makes turns reserved bytes into used ones. Its blocks are carved before (R27).
