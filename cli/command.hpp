@@ -21,6 +21,7 @@ void add_verify(CLI::App& app, Action& action);
 void add_run(CLI::App& app, Action& action);
 void add_trace(CLI::App& app, Action& action);
 void add_params(CLI::App& app, Action& action);
+void add_calibrate(CLI::App& app, Action& action);
 void add_devices(CLI::App& app, Action& action);
 void add_keys(CLI::App& app, Action& action);
 void add_client(CLI::App& app, Action& action);

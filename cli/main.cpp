@@ -29,6 +29,7 @@ int main(int argc, char** argv) {
   fheres::cli::add_trace(app, action);
   fheres::cli::add_params(app, action);
   fheres::cli::add_devices(app, action);
+  fheres::cli::add_calibrate(app, action);
   fheres::cli::add_keys(app, action);
   fheres::cli::add_client(app, action);
   try {

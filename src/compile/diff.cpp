@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 
 #include <fmt/format.h>
 
@@ -89,7 +88,7 @@ class Differ {
     compare_order();
     for (const StageMovements& stage : a_.all.stages) {
       if (b_.find(stage.name)) continue;
-      add({About::stage, How::removed, stage.name, "", fmt::format("stage {}", stage.name), ""});
+      add({About::stage, How::removed, stage.name, "", "is gone", ""});
       for (const Step& step : stage.steps) lone(step, stage.name, How::removed, "its stage is gone");
     }
     for (std::size_t s = 0; s < b_.all.stages.size(); ++s) {
@@ -98,7 +97,7 @@ class Differ {
         compare_stages(a_.all.stages[*old], *old, stage, s);
         continue;
       }
-      add({About::stage, How::added, stage.name, "", fmt::format("stage {}", stage.name), ""});
+      add({About::stage, How::added, stage.name, "", "is new", ""});
       for (const Step& step : stage.steps) lone(step, stage.name, How::added, "its stage is new");
     }
     return std::move(result_);
@@ -293,12 +292,9 @@ class Differ {
 
   std::string why_it_goes(const Step& step, std::size_t at_b) const {
     if (step.phase == "release") return "it is released";
-    std::size_t in = 0;
-    const ValueAt what{step.value, step.at};
     const auto old = a_.find(b_.all.stages[at_b].name);
-    if (old && !a_.is_there(what, *old)) return "it was not there before";
+    if (old && !a_.is_there({step.value, step.at}, *old)) return "it was not there before";
     return pressure(step.at, at_b);
-    (void)in;
   }
 
   /// What takes room at a location in a stage that was not taken before.

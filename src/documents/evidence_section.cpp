@@ -1,3 +1,7 @@
+#include <cmath>
+
+#include <fmt/format.h>
+
 #include "sections.hpp"
 
 namespace fheres::documents {
@@ -35,12 +39,30 @@ workload::TimeEvidence read_time(Context& context, const Node& node) {
   return time;
 }
 
+/// What follows from the two figures stands there for people, and says the same.
+void check_claims(Context& context, MapReader& map, const workload::Evidence& evidence) {
+  constexpr double kStep = 1e-6;  // of the six decimals that are written
+  if (const Node* node = map.get("gap")) {
+    const auto claimed = read_real(context, *node, "gap");
+    const auto gap = evidence.gap();
+    if (claimed && (!gap || std::abs(*gap - *claimed) > kStep))
+      context.report("FHR0107", node->place,
+                     fmt::format("gap is {}, expected {} from the two figures", *claimed,
+                                 gap ? fmt::format("{:.6f}", *gap) : "none"));
+  }
+  if (const Node* node = map.get("optimal")) {
+    const auto word = read_choice(context, *node, "optimal", {"proven", "not proven"});
+    if (word && (*word == 0) != evidence.optimal())
+      context.report("FHR0107", node->place,
+                     fmt::format("optimal is `{}`, expected `{}` from the two figures", node->text,
+                                 evidence.optimal() ? "proven" : "not proven"));
+  }
+}
+
 }  // namespace
 
 workload::Evidence read_evidence(Context& context, const Node& node) {
   workload::Evidence evidence;
-  evidence.place = node.place;
-  for (const Node::Entry& entry : node.entries) evidence.places.emplace(entry.key, entry.place);
   MapReader map(context, node, "evidence");
   if (const Node* method = map.need("method"))
     evidence.method = read_text(context, *method, "method").value_or("");
@@ -52,11 +74,7 @@ workload::Evidence read_evidence(Context& context, const Node& node) {
     evidence.moved_bytes = read_bytes(context, *bytes).value_or(0);
   if (const Node* bytes = map.need("lower_bound_bytes"))
     evidence.lower_bound_bytes = read_bytes(context, *bytes).value_or(0);
-  if (const Node* gap = map.get("gap")) evidence.claimed_gap = read_real(context, *gap, "gap");
-  if (const Node* optimal = map.get("optimal")) {
-    if (const auto word = read_choice(context, *optimal, "optimal", {"proven", "not proven"}))
-      evidence.claimed_optimal = *word == 0;
-  }
+  check_claims(context, map, evidence);
   if (const Node* bound = map.need("bound")) {
     const std::vector<std::string> words{"lp", "combinatorial"};
     evidence.bound = words[read_choice(context, *bound, "bound", words).value_or(0)];

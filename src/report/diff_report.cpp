@@ -1,4 +1,4 @@
-#include <array>
+#include <algorithm>
 #include <set>
 
 #include <fmt/format.h>

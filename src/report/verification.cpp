@@ -53,7 +53,7 @@ std::string verdict(const verify::Verification& verification, const Verified& of
   const workload::Place& place = violations.front().place;
   return fmt::format(
       "unsound: {} violation{} ({}){}\n", violations.size(), violations.size() == 1 ? "" : "s", list,
-      place.known() ? fmt::format(", the first at {}:{}:{}", place.file, place.line, place.column)
+      place.known() ? fmt::format(", the first at {}:{}:{}", place.file.str(), place.line, place.column)
                     : std::string());
 }
 
@@ -67,7 +67,7 @@ Json verification_json(const verify::Verification& verification, const Verified&
                           {"stage", violation.stage.empty() ? Json(nullptr) : Json(violation.stage)},
                           {"phase", verify::name(violation.phase)},
                           {"index", violation.index},
-                          {"place", violation.place.known() ? Json({{"file", violation.place.file},
+                          {"place", violation.place.known() ? Json({{"file", violation.place.file.str()},
                                                                     {"line", violation.place.line},
                                                                     {"column", violation.place.column}})
                                                             : Json(nullptr)},
@@ -98,8 +98,8 @@ Json verification_json(const verify::Verification& verification, const Verified&
 
 std::string verification_text(const verify::Verification& verification, const Verified& of) {
   const verify::Replay& replay = verification.replay;
-  std::string text = fmt::format("{}: {} actions in {} stage{}\n\n", of.name, replay.actions, of.stages,
-                                 of.stages == 1 ? "" : "s");
+  std::string text = fmt::format("{}: {} action{} in {} stage{}\n\n", of.name, replay.actions,
+                                 replay.actions == 1 ? "" : "s", of.stages, of.stages == 1 ? "" : "s");
   Table table({{"location"}, {"budget", Table::Align::right}, {"peak", Table::Align::right}, {"in"}});
   for (const LocationFigures& l : replay.locations) {
     table.add({l.at.name(), budget_text(l), format_bytes(l.peak),

@@ -38,8 +38,11 @@ class Oracle {
     for (const auto& entry : world_.locations) index(entry.at);
     for (const workload::Value& value : world_.values) {
       FHERES_CHECK(!value.backing);
-      Item item{value.spec.logical_bytes, value.spec.storage_bytes,
-                value.spec.replica_mode == residency::ReplicaMode::exclusive, {}, 0};
+      Item item{value.spec.logical_bytes,
+                value.spec.storage_bytes,
+                value.spec.replica_mode == residency::ReplicaMode::exclusive,
+                {},
+                0};
       if (value.source) item.source = index(*value.source);
       for (const Location at : value.at) index(at);
       items_.push_back(item);
@@ -48,7 +51,8 @@ class Oracle {
     for (const auto& [from, tiers] : world_.policy.fallback)
       for (const Location to : tiers) tiers_[index(from)] |= 1u << index(to);
     for (const workload::Stage& stage : workload.stages) {
-      for (const workload::Requirement& item : stage.require) items_[item.value].goals |= 1u << index(item.at);
+      for (const workload::Requirement& item : stage.require)
+        items_[item.value].goals |= 1u << index(item.at);
       for (const workload::Reservation& item : stage.reserve) index(item.spec.at);
     }
     for (const Location at : locations_) {
@@ -105,7 +109,8 @@ class Oracle {
         const std::size_t l = index(at);
         Charges needs{};
         needs[l] = items_[v].charge;
-        if (copies(where, v) == 0 && items_[v].source && *items_[v].source != l) needs[*items_[v].source] = items_[v].charge;
+        if (copies(where, v) == 0 && items_[v].source && *items_[v].source != l)
+          needs[*items_[v].source] = items_[v].charge;
         for (std::size_t k = 0; k < locations_.size(); ++k)
           if (used(where, k) + needs[k] > budgets_[k]) return std::nullopt;
         where |= bit(v, l);
@@ -136,7 +141,8 @@ class Oracle {
   }
 
   /// Every way to have these bytes free, dropping no more than it takes; `keep` stays.
-  void make_room(Where where, const Charges& taken, Where keep, std::size_t l, std::vector<Where>& ways) const {
+  void make_room(Where where, const Charges& taken, Where keep, std::size_t l,
+                 std::vector<Where>& ways) const {
     if (l == locations_.size()) {
       ways.push_back(where);
       return;
@@ -147,7 +153,8 @@ class Oracle {
     const Bytes now = used(where, l) + taken[l];
     std::vector<unsigned> enough;
     for (unsigned set = 0; set < 1u << spare.size(); ++set) {
-      if (std::any_of(enough.begin(), enough.end(), [&](unsigned less) { return (less & ~set) == 0; })) continue;
+      if (std::any_of(enough.begin(), enough.end(), [&](unsigned less) { return (less & ~set) == 0; }))
+        continue;
       Bytes freed = 0;
       Where left = where;
       for (std::size_t i = 0; i < spare.size(); ++i) {

@@ -68,8 +68,6 @@ Program good() {
   evidence.method = "by hand";
   evidence.moved_bytes = replayed.moved_bytes;
   evidence.lower_bound_bytes = replayed.moved_bytes - 1024;
-  evidence.claimed_gap = evidence.gap();
-  evidence.claimed_optimal = false;
   evidence.compactions = replayed.compactions;
   evidence.compacted_bytes = replayed.compacted_bytes;
   for (const auto& figures : replayed.locations)
@@ -220,9 +218,6 @@ const std::vector<Damage> kDamages = {
      "evidence", "", Phase::evidence},
     {"the bound is above what is moved",
      [](Program& p) { p.evidence->lower_bound_bytes = p.evidence->moved_bytes + 1; }, "evidence", "",
-     Phase::evidence},
-    {"the gap is wrong", [](Program& p) { p.evidence->claimed_gap = 0.0; }, "evidence", "", Phase::evidence},
-    {"it says proven and is not", [](Program& p) { p.evidence->claimed_optimal = true; }, "evidence", "",
      Phase::evidence},
     {"compactions are wrong", [](Program& p) { p.evidence->compactions += 1; }, "evidence", "",
      Phase::evidence},

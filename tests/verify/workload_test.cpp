@@ -68,11 +68,7 @@ TEST_CASE("a plan that is not one of its workload is found out") {
       {"a value has another name", [&](Program& p) { p.world.values[index(p, "b")].name.text = "bb"; },
        "workload"},
       {"a stage is missing", [](Program& p) { p.stages.erase(p.stages.begin() + 1); }, "workload"},
-      {"a stage is new",
-       [](Program& p) {
-         p.stages.emplace_back().name.text = "s3";
-       },
-       "workload"},
+      {"a stage is new", [](Program& p) { p.stages.emplace_back().name.text = "s3"; }, "workload"},
       {"a stage has another name", [](Program& p) { p.stages[1].name.text = "other"; }, "workload"},
       {"a reservation is smaller", [](Program& p) { p.stages[1].reserve[0].spec.bytes -= 1; }, "workload"},
       {"nothing is released", [](Program& p) { p.stages[2].release.clear(); }, "workload"},

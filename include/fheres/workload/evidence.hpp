@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -42,12 +41,6 @@ struct Evidence {
   Bytes compacted_bytes = 0;
   std::vector<PeakEvidence> peaks;  // of every location that is charged, in location order
   std::optional<TimeEvidence> time;
-
-  // Of a document, which writes these two for people. They follow from the figures above, unless somebody changed it.
-  std::optional<double> claimed_gap{};
-  std::optional<bool> claimed_optimal{};
-  Place place{};
-  std::map<std::string, Place> places{};  // of its keys
 
   /// Proven: no plan moves fewer bytes.
   bool optimal() const { return moved_bytes == lower_bound_bytes; }
