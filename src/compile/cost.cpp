@@ -61,7 +61,6 @@ class Timeline {
     stage.start_ns = host_;
     host_ += machine_.stage_ns;
     const auto& actions = rehearsal_.stages[s].explanation.actions;
-    brought_.clear();
     std::size_t next = 0;
     for (; next < actions.size() && actions[next].phase != Phase::exit; ++next) act(actions[next]);
     stage.body_ns = host_;
@@ -91,7 +90,6 @@ class Timeline {
       waiting_[{value, *action.destination}].push_back(links_.size() - 1);
     }
     arrivals_[{value, *action.destination}] = end;
-    brought_.push_back(value);
     if (!action.asynchronous) host_ = end;
   }
 
@@ -120,7 +118,6 @@ class Timeline {
   }
 
   void body(std::size_t s, Forecast::Stage& stage) {
-    static const std::vector<OperationCost> kNone{{}};
     const StageCost& cost = costs_[s];
     double device = host_;
     const auto wait = [&](ValueIndex value) {
@@ -137,7 +134,7 @@ class Timeline {
       device = ready;
     };
     if (cost.operations.empty())
-      for (const ValueIndex value : brought_) wait(value);
+      for (const workload::Requirement& item : program_.stages[s].require) wait(item.value);
     for (const OperationCost& operation : cost.operations) {
       for (const ValueIndex value : operation.reads) wait(value);
       device += operation.ns;
@@ -194,7 +191,6 @@ class Timeline {
   double host_ = 0;
   std::map<Engine, double> engines_;
   std::map<Place, double> arrivals_;
-  std::vector<ValueIndex> brought_;  // by this stage
   std::map<std::pair<Location, Location>, Forecast::Direction> directions_;
   // For the bound.
   std::size_t operations_ = 0, done_ = 0;

@@ -53,25 +53,43 @@ class Placer {
     best.forecast = forecast(program_, base_, machine_, costs_);
     find_movable();
     if (movable_.empty()) return best;
+    double before = best.forecast.makespan_ns;
     Forecast looked_at = best.forecast;
     for (int round = 0; round < kRounds; ++round) {
+      note_needs(looked_at);
       for (const double slack : {kNoSlack, kSomeSlack, kAsEarlyAsPossible}) {
-        note_needs(looked_at);
         place(looked_at, slack);
-        consider(best);
+        if (is_new()) consider(best);
       }
+      // Less waiting changes when things are needed.
+      if (best.forecast.makespan_ns >= before) break;
+      before = best.forecast.makespan_ns;
       looked_at = best.forecast;
     }
     return best;
   }
 
  private:
+  /// Whether nothing was placed like this before.
+  bool is_new() {
+    std::vector<std::size_t> now;
+    for (const std::size_t i : order_) {
+      now.push_back(i);
+      now.push_back(movable_[i].moves ? movable_[i].placed : program_.stages.size());
+    }
+    if (std::find(seen_.begin(), seen_.end(), now) != seen_.end()) return false;
+    seen_.push_back(std::move(now));
+    return true;
+  }
+
   // ---- What may move, and how far
 
   void find_movable() {
     const ValueTable index(program_, base_);
     std::vector<Touch> touches = touches_of(index);
     for (std::size_t s = 0; s < base_.stages.size(); ++s) {
+      // What nobody is known to wait for would only look faster.
+      if (costs_[s].operations.empty() && program_.stages[s].require.empty()) continue;
       std::map<ValueIndex, std::size_t> in_enter, in_reclaim;  // how often the stage names it there
       for (const NamedAction& action : program_.stages[s].enter) ++in_enter[action.value];
       for (const NamedAction& action : program_.stages[s].reclaim) ++in_reclaim[action.value];
@@ -256,6 +274,7 @@ class Placer {
   Rehearsal base_;
   std::vector<Movable> movable_;
   std::vector<std::size_t> order_;  // of movable_, by need
+  std::vector<std::vector<std::size_t>> seen_;
 };
 
 }  // namespace
