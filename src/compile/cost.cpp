@@ -76,7 +76,8 @@ class Timeline {
     if (action.settles)
       for (const auto& [place, ready] : arrivals_)
         if (place.first == value) host_ = std::max(host_, ready);
-    if (!action.destination || !action.source) return;
+    // A move to where a copy is already only removes.
+    if (!action.destination || !action.source || (action.bytes == 0 && !action.expanded_from)) return;
     const Leg leg = time_of(action, value);
     double start = host_;
     for (const Engine& engine : leg.engines) start = std::max(start, engines_[engine]);
