@@ -108,6 +108,7 @@ ExitCode run(const Options& options) {
 
   runtime::SessionOptions session;
   session.seed = options.seed;
+  session.threads = options.threads;
   session.decide.search_state_limit = options.planning.search_state_limit;
   session.interrupted = &interrupt_flag();
   session.undisturbed = planned.has_value();
@@ -131,7 +132,7 @@ ExitCode run(const Options& options) {
   const report::Json json = report::run_json(result, context);
   if (!options.report_file.empty()) report::write_file(options.report_file, report::render(json));
   if (!options.trace_file.empty())
-    report::write_file(options.trace_file, report::chrome_trace(result).dump() + "\n");
+    report::write_file(options.trace_file, report::chrome_trace(report::read_timeline(json)).dump() + "\n");
   if (options.common.json) {
     fmt::print("{}", report::render(json));
   } else if (!options.common.quiet) {

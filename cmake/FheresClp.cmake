@@ -8,10 +8,11 @@ find_library(FHERES_COINUTILS_LIBRARY NAMES CoinUtils)
 set(FHERES_HAS_CLP OFF)
 if(FHERES_CLP AND FHERES_CLP_INCLUDE AND FHERES_CLP_LIBRARY AND FHERES_COINUTILS_LIBRARY)
   set(FHERES_HAS_CLP ON)
-  add_library(fheres_clp INTERFACE)
-  target_include_directories(fheres_clp SYSTEM INTERFACE ${FHERES_CLP_INCLUDE})
-  target_link_libraries(fheres_clp INTERFACE ${FHERES_CLP_LIBRARY} ${FHERES_COINUTILS_LIBRARY})
-  target_compile_definitions(fheres_clp INTERFACE FHERES_HAS_CLP)
+  add_library(fheres_clp INTERFACE IMPORTED GLOBAL)
+  set_target_properties(fheres_clp PROPERTIES
+    INTERFACE_INCLUDE_DIRECTORIES ${FHERES_CLP_INCLUDE}
+    INTERFACE_LINK_LIBRARIES "${FHERES_CLP_LIBRARY};${FHERES_COINUTILS_LIBRARY}"
+    INTERFACE_COMPILE_DEFINITIONS FHERES_HAS_CLP)
 else()
   message(STATUS "fheres: no COIN-OR CLP, lower bounds of `compile` are combinatorial")
 endif()

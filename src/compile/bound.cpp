@@ -39,6 +39,7 @@ Bound::Bound(const Problem& problem) : problem_(problem) {
     offload_.push_back(static_cast<std::int64_t>(problem.lanes[lane].offload));
     for (const std::size_t i : problem.lanes[lane].intervals) {
       const Interval& item = problem.intervals[i];
+      if (item.forced) continue;  // it counts among what could be kept, and cannot go
       const std::size_t first = next_row[item.room][item.first];
       const std::size_t end = next_row[item.room][item.last + 1];
       if (first >= end) continue;
@@ -71,7 +72,6 @@ Bytes Bound::at(const std::vector<std::int64_t>& prices, const std::vector<Fixed
     const Wide once = static_cast<Wide>(offload_[lane]) * kOne;
     sum += goes ? once + least : std::min<Wide>(0, once + least);
   }
-  // A forced interval stays, whatever that costs: it may only raise the bound, and is left open here.
   if (sum < 0) sum = 0;
   const Wide bytes = (sum + kOne - 1) / kOne + static_cast<Wide>(problem_.compulsory);
   const Wide unit = static_cast<Wide>(problem_.unit);

@@ -178,7 +178,8 @@ Refusal Layout::refusal(const State& state, const Room& room, Bytes bytes,
         blocking.push_back({owned.piece.offset, state.record(state.handle(owned.serial)).spec->name});
     for (const Awaited& awaited : room.arrivals)
       if (within(awaited.piece))
-        blocking.push_back({awaited.piece.offset, sent_name(state, state.handle(awaited.serial), awaited.to)});
+        blocking.push_back(
+            {awaited.piece.offset, sent_name(state, state.handle(awaited.serial), awaited.to)});
     for (const Named& named : room.kept)
       if (within(named.piece)) blocking.push_back({named.piece.offset, named.name});
     if (blocking.size() == before) blocking.push_back({span.offset, "a block that no value owns"});

@@ -28,6 +28,7 @@ memory::Driver& Manager::driver() const { return *core_->driver; }
 // ---- Values
 
 Allocation Manager::allocate(Location at, Bytes bytes) { return core_->allocate(at, bytes); }
+void Manager::gather(Location at, Bytes bytes) { core_->gather(at, bytes); }
 
 HandleId Manager::adopt(Allocation&& block, Location at, const ValueSpec& spec) {
   return core_->adopt(block, at, spec);

@@ -56,6 +56,7 @@ class Recorder {
   void replay_outputs(const StageRun& stage, std::int64_t time_ns);
   void settle_until(std::int64_t time_ns);
   void admit(const residency::PlanReport& report, std::int64_t time_ns);
+  /// Notes the charges of each location where they changed.
   void sample(std::int64_t time_ns);
   void follow_lives(std::int64_t time_ns);
   std::vector<Key> present() const;
@@ -68,6 +69,7 @@ class Recorder {
   std::map<Key, std::size_t> open_;                                // index into lives_
   std::vector<Life> lives_;
   std::vector<ChargeSample> charges_;
+  std::map<memory::Location, std::pair<Bytes, Bytes>> last_;  // used and reserved, as last noted
 };
 
 }  // namespace fheres::runtime

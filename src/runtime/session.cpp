@@ -13,6 +13,8 @@
 #include <fheres/runtime/shadow.hpp>
 #include <fheres/workload/binding.hpp>
 
+#include "annotate.hpp"
+#include "making.hpp"
 #include "placement.hpp"
 #include "recorder.hpp"
 #include "stage_runner.hpp"
@@ -112,7 +114,13 @@ class Session {
     client_ = std::make_unique<Client>(*workload_.world.parameters, report_.seed);
     files_ = std::make_unique<ValueFiles>(*workload_.world.parameters);
     report_.without_secret = std::none_of(values.begin(), values.end(), workload::needs_secret);
-    for (const workload::ValueIndex index : workload_.world.placement_order()) {
+    const std::vector<workload::ValueIndex> order = workload_.world.placement_order();
+    std::vector<const workload::Value*> made;
+    for (const workload::ValueIndex index : order) {
+      if (is_made_by_client(values[index])) made.push_back(&values[index]);
+    }
+    Making making(*client_, made, options_.threads);
+    for (const workload::ValueIndex index : order) {
       const workload::Value& value = values[index];
       stop_if_asked();
       if (value.backing) {
@@ -128,7 +136,8 @@ class Session {
         workload::describe(value, handles_[index], metadata_);
         continue;
       }
-      handles_[index] = place(*manager_, value, {*client_, *files_});
+      handles_[index] = place(*manager_, value, {*client_, *files_},
+                              is_made_by_client(value) ? making.take() : std::vector<std::byte>());
       workload::describe(value, handles_[index], metadata_);
       recorder_->catch_up(manager_->planning_state(), now_ns());
       for (std::size_t i = value.source ? 0 : 1; i < value.at.size(); ++i) {
@@ -137,12 +146,14 @@ class Session {
         report_.placement.push_back(transition);
       }
     }
+    recorder_->catch_up(manager_->planning_state(), now_ns());  // with what was announced last
   }
 
   void run_stage(const workload::Stage& stage) {
     stop_if_asked();
     tell(stage.name.text);
     stage_ = stage.name.text;
+    const Annotation annotation(Annotation::Kind::stage, stage_);
     StageRun& run = report_.stages.emplace_back();
     run.name = stage_;
     run.start_ns = now_ns();
@@ -212,7 +223,7 @@ class Session {
     try {
       phase_ = "enter";
       if (run.decision) run.explanation = manager_->explain(run.plan);
-      scope.enter();
+      annotated([&] { scope.enter(); });
       // What a plan promises is looked at once, by the scope.
       if (!run.decision) run.explanation = *scope.explanation();
       record();
@@ -223,10 +234,10 @@ class Session {
         context.evaluator = &evaluators_.at(*stage.at);
         if (stage.at->is_cuda()) context.consumer = consumers_.at(*stage.at);
       }
-      run_body(stage, context, run);
+      annotated([&] { run_body(stage, context, run); });
       recorder_->note_outputs(index, now_ns());
       phase_ = "exit";
-      scope.close();
+      annotated([&] { scope.close(); });
       record_end();
     } catch (const residency::PlanExecutionError& error) {
       phase_ = residency::name(error.phase);
@@ -240,6 +251,13 @@ class Session {
       record_end();
       throw;
     }
+  }
+
+  /// One phase, as a range of its own for a profiler.
+  template <class Function>
+  void annotated(const Function& function) const {
+    const Annotation annotation(Annotation::Kind::phase, phase_);
+    function();
   }
 
   /// The oldest output that was not checked yet. The clear text follows the stages in order.

@@ -8,6 +8,8 @@
 #include <fheres/base/clock.hpp>
 #include <fheres/runtime/bind.hpp>
 
+#include "annotate.hpp"
+
 namespace fheres::runtime {
 namespace {
 
@@ -45,6 +47,11 @@ class BodyRunner {
 
   void allocate() {
     const workload::BodyLayout& layout = stage_.layout;
+    if (layout.workspace_from) {
+      Bytes all = layout.workspace_bytes;
+      for (std::size_t i = 0; i < layout.output_bytes.size(); ++i) all += layout.output_bytes[i];
+      context_.manager.gather(*stage_.at, all);
+    }
     if (layout.workspace_from)
       workspace_ = reservation(*layout.workspace_from).allocate(layout.workspace_bytes);
     for (std::size_t i = 0; i < layout.output_bytes.size(); ++i) {
@@ -159,6 +166,7 @@ class BodyRunner {
         scratch.bytes == 0 ? ckks::Workspace{}
                            : ckks::Workspace(workspace_.data() + scratch.offset, operation.scratch_bytes);
     note(step, end);
+    const Annotation annotation(Annotation::Kind::operation, run_.operations.back().result);
     mark(run_.operations.back().start_ns);
     const ckks::Evaluator& evaluator = *context_.evaluator;
     if (operation.turns) {

@@ -66,7 +66,9 @@ TEST_CASE("a run does the same where every block is an allocation of its own") {
 TEST_CASE("every sample does the same on a real device, to the last residue" *
           doctest::skip(memory::cuda_device_count() == 0)) {
   for (const char* file :
-       {"samples/first-steps.yaml", "samples/automatic-rotate-scale.yaml", "samples/explicit-tiles.yaml"}) {
+       {"samples/first-steps.yaml", "samples/automatic-rotate-scale.yaml", "samples/explicit-tiles.yaml",
+        "samples/linear-transform.yaml", "samples/matvec-bsgs-small.yaml",
+        "samples/polynomial-tiles-small.yaml", "samples/logistic-loop-small.yaml"}) {
     CAPTURE(file);
     memory::CudaOptions options;
     options.devices = {0};

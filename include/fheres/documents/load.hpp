@@ -18,7 +18,7 @@ struct LoadOptions {
   /// Whether a document may name files outside its own folder (`--allow-outside`).
   bool allow_outside = false;
   /// Budgets that replace the document's (`--budget`), applied before anything is checked against them.
-  std::map<workload::Location, Bytes> budgets;
+  std::map<workload::Location, Bytes> budgets{};
   /// Whether a document of kind Machine is wanted too: else it is a diagnostic (FHR0102).
   bool machines = false;
 };

@@ -61,6 +61,10 @@ class Manager {
   // Values.
   /// A block to fill and then adopt; charged as reserved until then. Nothing slides it until then.
   Allocation allocate(Location at, Bytes bytes);
+  /// Slides what may slide until there is one free piece of so many bytes, so that several blocks of reservations fit
+  /// in it one after the other, whichever piece each takes first (R27). Charges and keeps nothing; nothing happens where
+  /// protected blocks prevent it. Explain foresees it of a plan with a workspace: for workspace and outputs together.
+  void gather(Location at, Bytes bytes);
   /// Takes the block over as a new must-preserve value (R4). On failure the caller keeps the block. The block
   /// must be completely written: any later transition may slide it (R27), so its address holds only while a lease
   /// protects it. A block carved out of a reservation is paid for by it (R38); the specification's storage_bytes must not exceed what the

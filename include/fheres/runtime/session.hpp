@@ -24,6 +24,7 @@ struct SessionOptions {
   /// are released, and devices are not asked for their free memory. For runs whose time counts; else outputs are checked
   /// as their stage ends, where copies that are under way go on meanwhile and look shorter than they are.
   bool undisturbed = false;
+  int threads = 0;  // that make keys and inputs; 0: as many as there are processors
   /// Set from outside to stop at the next operation boundary.
   const std::atomic<bool>* interrupted = nullptr;
   /// Given each kept output as its stage ends, before it is checked: its bytes, as in scheme::bytes_of. What it throws
