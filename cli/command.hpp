@@ -17,6 +17,7 @@ void add_explain(CLI::App& app, Action& action);
 void add_decide(CLI::App& app, Action& action);
 void add_compile(CLI::App& app, Action& action);
 void add_diff(CLI::App& app, Action& action);
+void add_fit(CLI::App& app, Action& action);
 void add_verify(CLI::App& app, Action& action);
 void add_run(CLI::App& app, Action& action);
 void add_trace(CLI::App& app, Action& action);
