@@ -110,6 +110,8 @@ void read_copy(Context& context, const Node& node, Machine& machine) {
                       format_bytes(times.points[i].bytes), format_bytes(times.points[i - 1].bytes)));
     }
   }
+  for (std::size_t i = 1; i < times.points.size(); ++i)
+    times.points[i].ns = std::max(times.points[i].ns, times.points[i - 1].ns);
   if (!source || !destination || times.points.empty()) return;
   times.from = *source;
   times.to = *destination;

@@ -47,7 +47,10 @@ TEST_CASE("a machine reads back as it was written, to four digits") {
   machine.full_duplex = false;
   machine.expansion = 1.4703e12;
   machine.stage_ns = 12345;
-  machine.copies = {{workload::Tier::pinned_host, workload::Tier::cuda, {{65536, 4783}, {kGiB, 19'381'000}}},
+  // The second takes as long as the first, and its rate is rounded up.
+  machine.copies = {{workload::Tier::pinned_host,
+                     workload::Tier::cuda,
+                     {{65536, 22250}, {262144, 22250}, {kGiB, 19'381'000}}},
                     {workload::Tier::cuda, workload::Tier::pageable_host, {{1000, 100}}}};
   machine.operations = {{"slots8192-scale40-levels7", "rotate", {{0, 93'000}, {7, 31'500}}},
                         {"slots8192-scale40-levels7", "multiply+key", {{0, 100'000}}}};
