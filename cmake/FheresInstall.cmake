@@ -49,13 +49,11 @@ set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_DEBIAN_TOOL_PACKAGE_NAME fheres)
 set(CPACK_DEBIAN_TOOL_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_TOOL_PACKAGE_SHLIBDEPS ON)
-set(CPACK_COMPONENT_TOOL_DESCRIPTION "decides, proves and executes where the values of encrypted computation live
- fheres answers whether a CKKS workload fits in a budget of device memory, what has to move
- and why, and runs it with real ciphertexts and keys, on CUDA or on an emulated device.")
+set(CPACK_COMPONENT_TOOL_DESCRIPTION "The tool answers whether a CKKS workload fits in a budget of device memory, what has to move
+and why, and runs it with real ciphertexts and keys, on CUDA or on an emulated device.")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libfheres-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "libfmt-dev, libyaml-cpp-dev, nlohmann-json3-dev, libsodium-dev")
-set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "C++ library of fheres
- Managed residency of values under byte budgets, a controller that decides what to evict, and a
- CKKS engine whose every byte is known beforehand: static libraries, headers, CMake targets.")
+set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "The C++ library: managed residency of values under byte budgets, a controller that decides what
+to evict, and a CKKS engine whose every byte is known beforehand. Static libraries, headers, CMake targets.")
 include(CPack)

@@ -9,12 +9,12 @@ suite=${2:-$(. /etc/os-release && echo "$VERSION_CODENAME")}
 system=$(mktemp -d)
 trap 'rm -rf --one-file-system "$system"' EXIT
 
-mirror=$(sed -nE 's/^(deb|URIs:?) (\[[^]]*\] )?(\S+) .*/\3/p; s/^URIs: (\S+).*/\1/p' /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null | head -n 1)
-debootstrap --variant=minbase "$suite" "$system" ${mirror:+"$mirror"} >/dev/null
+debootstrap --variant=minbase "$suite" "$system" >/dev/null
 (cd "$build" && cpack -G DEB -B "$system/packages" >/dev/null)
 rm -rf "$system/packages/_CPack_Packages"
-cp /etc/apt/apt.conf.d/* "$system/etc/apt/apt.conf.d/" 2>/dev/null || true
-cp /etc/resolv.conf "$system/etc/resolv.conf" 2>/dev/null || true
+# How this machine reaches its packages.
+apt-config dump | grep -i '::proxy' >"$system/etc/apt/apt.conf.d/proxy" || true
+cp /etc/resolv.conf "$system/etc/resolv.conf"
 
 inside() { chroot "$system" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive bash -euc "$1"; }
 inside 'apt-get install -y -qq --no-install-recommends /packages/fheres_*.deb >/dev/null

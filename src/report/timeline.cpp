@@ -101,7 +101,10 @@ class Reader {
 
   void read_operation(const Reading& json, const std::string& stage) {
     const Reading timing = json["timing"];
-    if (timing["end_ns"].time() == 0) return;  // never completed, or not timed
+    if (timing["end_ns"].time() == 0) {
+      ++out_.untimed_operations;
+      return;
+    }
     Timeline::Operation item;
     item.stage = stage;
     item.result = json["result"].text();
@@ -115,6 +118,7 @@ class Reader {
   }
 
   void read_stall(const Reading& json, const std::string& stage) {
+    if (json["end_ns"].time() == 0) return;  // never ended, or not timed
     const std::string at = json["at"].location();
     out_.stalls.push_back({stage, at + " operations", json["value"].text(), json["result"].text(), at,
                            since_start(json["start_ns"].time()), since_start(json["end_ns"].time())});

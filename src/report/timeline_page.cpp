@@ -195,6 +195,14 @@ std::string verdict_html(const Timeline& timeline) {
                      timeline.failure.empty() ? "" : ": ", escaped(timeline.failure));
 }
 
+std::string facts_html(const Timeline& timeline) {
+  std::string facts = fmt::format("{}, {}", timeline.device, timeline.parameters);
+  if (timeline.untimed_operations != 0)
+    facts +=
+        fmt::format("; {} operations were not timed: `run --trace` times them", timeline.untimed_operations);
+  return escaped(facts);
+}
+
 }  // namespace
 
 std::string timeline_page(const Timeline& timeline) {
@@ -209,12 +217,11 @@ std::string timeline_page(const Timeline& timeline) {
                     {"arrows", std::move(arrows)},
                     {"lives", lives_json(timeline)},
                     {"locations", locations_json(timeline)}};
-  const std::map<std::string_view, std::string> parts = {
-      {"title", escaped(timeline.document)},
-      {"verdict", verdict_html(timeline)},
-      {"facts", escaped(fmt::format("{}, {}", timeline.device, timeline.parameters))},
-      {"costs", costs_table(timeline)},
-      {"run", script_data(run)}};
+  const std::map<std::string_view, std::string> parts = {{"title", escaped(timeline.document)},
+                                                         {"verdict", verdict_html(timeline)},
+                                                         {"facts", facts_html(timeline)},
+                                                         {"costs", costs_table(timeline)},
+                                                         {"run", script_data(run)}};
   std::string page;
   std::string_view rest = kTimelineTemplate;
   while (!rest.empty()) {

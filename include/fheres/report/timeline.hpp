@@ -77,6 +77,7 @@ struct Timeline {
   std::vector<Stage> stages;
   std::vector<Transition> transitions;  // placement, then by stage
   std::vector<Operation> operations;    // that were timed, by stage
+  std::size_t untimed_operations = 0;   // never completed, or in a run that did not time them
   std::vector<Stall> stalls;            // by stage
   std::vector<Arrow> arrows;
   std::vector<Life> lives;      // by start
