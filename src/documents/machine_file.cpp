@@ -101,9 +101,7 @@ void read_copy(Context& context, const Node& node, Machine& machine) {
     if (times.points[i].bytes == times.points[i - 1].bytes) {
       context.report("FHR0702", bandwidth->place,
                      fmt::format("{} is listed twice", format_bytes(times.points[i].bytes)));
-    } else if (times.points[i].ns >= times.points[i - 1].ns * (1 - kRounding)) {
-      times.points[i].ns = std::max(times.points[i].ns, times.points[i - 1].ns);
-    } else {
+    } else if (times.points[i].ns < times.points[i - 1].ns * (1 - kRounding)) {
       context.report(
           "FHR0702", bandwidth->place,
           fmt::format("a copy of {} is said to take less time than one of {}",
