@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <fheres/report/compile_report.hpp>
 #include <fheres/report/rehearsal_json.hpp>
 #include <fheres/report/text.hpp>
 #include <fheres/workload/rehearsal.hpp>
@@ -33,6 +34,9 @@ ExitCode explain(const Options& options) {
       fmt::print("{}\n\n", name_of(*model));
     }
     fmt::print("{}", report::rehearsal_text(rehearsal));
+    const auto* program = std::get_if<workload::Program>(&*model);
+    if (program != nullptr && program->evidence && program->evidence->moved_bytes == rehearsal.moved_bytes)
+      fmt::print("compiled: {} ({})\n", report::gap_text(*program->evidence), program->evidence->method);
   }
   return exit_code_of(rehearsal);
 }

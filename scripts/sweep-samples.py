@@ -7,7 +7,8 @@ usage: sweep-samples.py FHERES [options]
   --set OLD=NEW      replace a text of the sample first, such as 'v: 0..15=v: 0..0' for a batch of one (repeatable)
   --budgets N        how many budgets (5)
   --run DEVICE       run each plan too, and the policy, on `emulated` or `cuda:0`
-  --machine FILE     a Machine document: compile for it, and print max(compute, bytes / bandwidth)
+  --bandwidth GBPS   of copies to the device, for the time that the plan's bytes take on the wire
+  --machine FILE     a Machine document: compile for it, and print the predicted time
   --out FOLDER       keeps plans, reports and sweep.json (a temporary folder is the default)
 
 Every figure comes out of fheres' own JSON. Measured bytes that differ from the planned ones, wrong results and failed
@@ -107,7 +108,7 @@ def rows_of(tool: Tool, document: pathlib.Path, options: argparse.Namespace, fol
         evidence = compile_plan(tool, document, budget, plan, options.machine)
         row = {"sample": name, "budget": budget,
                "policy": policy["moved_bytes"] if policy["answer"] == "feasible" else None,
-               "policy_answer": policy["answer"], "compiled": None}
+               "policy_answer": policy["answer"], "compiled": None, "bandwidth": options.bandwidth}
         if evidence:
             row |= {"compiled": evidence["moved_bytes"], "bound": evidence["lower_bound_bytes"],
                     "gap": evidence["gap"], "optimal": evidence["optimal"], "method": evidence["method"],
@@ -138,8 +139,14 @@ def milliseconds(run: dict | None) -> str:
     return "-" if not run else f"{run['stages_ns'] / 1e6:.1f}"
 
 
+def compute(row: dict) -> str:
+    """The sum of the operations' times, where a run took them: copies that run meanwhile are not in it."""
+    times = [run["operations_ns"] for run in (row.get("plan_run"), row.get("policy_run")) if run and run["operations_ns"]]
+    return f"{times[0] / 1e6:.1f}" if times else "-"
+
+
 HEAD = ("sample", "budget", "policy", "compiled", "bound", "gap", "optimal", "peak pred.", "measured", "ms policy",
-        "ms plan", "ms compute", "ms predicted")
+        "ms plan", "ms compute", "ms wire", "ms predicted")
 
 
 def cells(row: dict) -> list:
@@ -148,7 +155,8 @@ def cells(row: dict) -> list:
     return [row["sample"], mib(row["budget"]), mib(row["policy"]) if row["policy"] is not None else row["policy_answer"],
             mib(row["compiled"]), mib(row.get("bound")), "-" if row.get("gap") is None else f"{100 * row['gap']:.1f}%",
             row.get("optimal", "-"), mib(run and run["peak_predicted"]), mib(run and run["peak_measured"]),
-            milliseconds(row.get("policy_run")), milliseconds(run), "-" if not run else f"{run['operations_ns'] / 1e6:.1f}",
+            milliseconds(row.get("policy_run")), milliseconds(run), compute(row),
+            f"{row['compiled'] / row['bandwidth'] / 1e6:.1f}" if row["compiled"] and row["bandwidth"] else "-",
             "-" if predicted is None else f"{predicted / 1e6:.1f}"]
 
 
@@ -163,6 +171,7 @@ def main() -> None:
     parser.add_argument("--set", action="append", default=[])
     parser.add_argument("--budgets", type=int, default=5)
     parser.add_argument("--run")
+    parser.add_argument("--bandwidth", type=float)
     parser.add_argument("--machine")
     parser.add_argument("--out")
     options = parser.parse_args()

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import unittest
 
-from tool import GRANULE, ROOT, SAMPLE, ToolTest
+from tool import FHERES, GRANULE, ROOT, SAMPLE, ToolTest
 
 MIB = 1 << 20
 # What is too large to run without a GPU; each has a small variant.
@@ -102,7 +102,7 @@ class RunTest(ToolTest):
 
     def test_the_manifest_has_every_key_of_the_samples(self) -> None:
         for name, count, mib in (("matvec-bsgs", 62, 62 * 85.5), ("matvec-bsgs-small", 14, 21), ("polynomial-tiles", 1, 85.5),
-                                 ("polynomial-tiles-small", 1, 18), ("logistic-loop-small", 13, 13 * 4.125 - 1.5),
+                                 ("polynomial-tiles-small", 1, 18), ("logistic-loop-small", 13, 27.125),
                                  ("linear-transform", 5, 90)):
             with self.subTest(name):
                 manifest = self.json("keys", f"samples/{name}.yaml")
@@ -136,6 +136,20 @@ class RunTest(ToolTest):
         self.assertTrue(all(check["passed"] for check in compact["checks"]))
         # A diagonal is 4 limbs over P and Q, and a word a coefficient where it is compact.
         self.assertLess(compact["totals"]["moved_bytes"], whole["totals"]["moved_bytes"])
+
+    def test_a_sweep_over_budgets_compares_policy_plan_and_bound(self) -> None:
+        script = ROOT / "scripts" / "sweep-samples.py"
+        result = subprocess.run([sys.executable, script, FHERES, "--sample", "polynomial-tiles-small", "--budgets", "2",
+                                 "--run", "emulated", "--set", "0..7}=0..3}", "--set", "total-8=total-4", "--out",
+                                 self.folder], capture_output=True, text=True)
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        tight, roomy = json.loads((self.folder / "sweep.json").read_text())
+        self.assertLess(tight["budget"], roomy["budget"])
+        for row in (tight, roomy):
+            self.assertLessEqual(row["bound"], row["compiled"])
+            self.assertLessEqual(row["compiled"], row["policy"])
+            self.assertEqual(row["plan_run"]["moved_bytes"], row["compiled"])
+            self.assertEqual(row["plan_run"]["peak_measured"], row["plan_run"]["peak_predicted"])
 
     def test_large_samples_are_planned_without_their_memory(self) -> None:
         for name in sorted(OF_A_GPU):

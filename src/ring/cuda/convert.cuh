@@ -80,24 +80,51 @@ inline int conversion_depth(const Job& job, int tiles) {
 /// Warps that a multiprocessor has room for: with more, registers spill; with fewer, nothing hides the latency.
 inline constexpr int kConvertWarps = 16;
 
+/// The polynomial and the limbs of a block: those from `first` on that the job does not skip.
+struct ConvertRun {
+  int polynomial, first, end;
+
+  __device__ __forceinline__ ConvertRun(const Job& job, int depth)
+      : polynomial(static_cast<int>(blockIdx.y) % job.polynomials) {
+    const int begin = static_cast<int>(blockIdx.y) / job.polynomials * depth;
+    end = min(begin + depth, job.limbs);
+    first = after(job, begin - 1);
+  }
+  __device__ __forceinline__ int after(const Job& job, int limb) const {
+    do {
+      ++limb;
+    } while (limb < end && job.skips(job.first_prime + limb, polynomial));
+    return limb;
+  }
+  /// Of a limb, or of the last one where there is none left.
+  __device__ __forceinline__ int prime(const Job& job, int limb) const {
+    return job.first_prime + min(limb, end - 1);
+  }
+};
+
 /// The first pass of a forward transform of converted residues. `In` is opened for the thread's points of a polynomial,
 /// and then gives a reader for each prime.
+///
+/// While a prime is worked on, the roots of the next one come near.
 template <class P, class In>
 __global__ void __launch_bounds__(P::kThreads, kConvertWarps * 32 / P::kThreads)
     convert_pass(const Tables tables, const Job job, const In in, const Array out, const int depth) {
+  __shared__ alignas(16) u64 shared[P::kWords + 2 * Near<P, true>::kWords];
+  const ConvertRun run(job, depth);
+  Near<P, true> near(tables, run.prime(job, run.first), shared + P::kWords);
   begin_kernel();
-  __shared__ u64 shared[P::kWords];
-  const int polynomial = static_cast<int>(blockIdx.y) % job.polynomials;
-  const int begin = static_cast<int>(blockIdx.y) / job.polynomials * depth;
-  const int end = min(begin + depth, job.limbs);
-  const auto source = in.open(tables, polynomial, PointsIn<P, true>());
+  const auto source = in.open(tables, run.polynomial, PointsIn<P, true>());
+  int side = 0;
 #pragma unroll 1
-  for (int limb = begin; limb < end; ++limb) {
-    const int prime = job.first_prime + limb;
-    if (job.skips(prime, polynomial)) continue;
-    run_rounds<P, true>(source.reader(tables, prime), Stored::Writer{out.at(limb, polynomial)}, shared,
-                        tables, prime);
+  for (int limb = run.first; limb < run.end;) {
+    const int next = run.after(job, limb);
+    side = Near<P, true>::kWords - side;
+    const Near<P, true> coming(tables, run.prime(job, next), shared + P::kWords + side, next < run.end);
+    run_rounds<P, true, 1>(source.reader(tables, run.prime(job, limb)),
+                           Stored::Writer{out.at(limb, run.polynomial)}, shared, near);
     __syncthreads();  // the next prime's round writes where others have read
+    near = coming;
+    limb = next;
   }
 }
 
