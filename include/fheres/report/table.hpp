@@ -32,6 +32,9 @@ class Table {
 /// `12 ns`, `3.4 µs`, `18 ms`, `1.25 s`: three significant digits at most.
 std::string format_duration(double nanoseconds);
 
+/// `1 stage`, `4 stages`.
+std::string format_count(std::size_t count, std::string_view noun);
+
 /// How many columns a UTF-8 text takes on a terminal, counting one a code point.
 std::size_t display_width(std::string_view text);
 
