@@ -290,8 +290,21 @@ class DryRun {
 
   void capture(Row& r, const Transition* in_flight) {
     if (detail_ == Detail::brief || !r.at_new_peak) return;
+    if (detail_ == Detail::budgeted && !r.told.budget) return;
     r.at_new_peak = false;
     r.told.holders = holders(state_, r.told.at);
+    add_in_flight(r, in_flight);
+    r.told.more_holders = 0;
+    r.told.more_bytes = 0;
+    if (detail_ == Detail::full || r.told.holders.size() <= kMostHolders) return;
+    r.told.more_holders = r.told.holders.size() - kMostHolders;
+    for (std::size_t i = kMostHolders; i < r.told.holders.size(); ++i)
+      r.told.more_bytes += r.told.holders[i].charged;
+    r.told.holders.resize(kMostHolders);
+    r.told.holders.shrink_to_fit();
+  }
+
+  void add_in_flight(Row& r, const Transition* in_flight) {
     if (in_flight == nullptr) return;
     const HandleId value = value_of(in_flight->action);
     const HandleId sent = in_flight->backing.value_or(value);
@@ -380,12 +393,13 @@ Explanation explain(const State& state, const Plan& plan, Detail detail) {
 
 std::vector<Holder> holders(const State& state, Location at) {
   std::vector<Holder> found;
-  const auto records = state.records();
-  for (std::size_t serial = 0; serial < records.size(); ++serial)
-    if (const Materialization* m = records[serial].at(at))
-      found.push_back({state.handle(serial), records[serial].spec->name, records[serial].spec->storage_bytes,
-                       m->protection});
-  for (std::size_t serial = 0; serial < records.size(); ++serial)
+  const auto& records = state.records();
+  state.residents(at).for_each([&](std::size_t serial) {
+    const ValueRecord& record = records[serial];
+    found.push_back(
+        {state.handle(serial), record.spec->name, record.spec->storage_bytes, record.at(at)->protection});
+  });
+  state.arriving().for_each([&](std::size_t serial) {
     for (const Materialization& m : records[serial].materializations) {
       if (!m.arrival) continue;
       const HandleId sent = m.arrival->backing.value_or(state.handle(serial));
@@ -395,6 +409,7 @@ std::vector<Holder> holders(const State& state, Location at) {
       if (at == Location::pinned_host()) add(m.arrival->staging);
       if (at == m.at) add(m.arrival->temporary);
     }
+  });
   for (const ReservationRecord& r : state.reservations())
     if (r.spec.at == at && r.spec.bytes != 0) found.push_back({std::nullopt, r.spec.label, r.spec.bytes, {}});
   sort_holders(found);

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <map>
+#include <unordered_set>
 
 #include <fmt/format.h>
 
@@ -40,10 +42,12 @@ class WorkloadChecker {
     for (std::size_t s = 0; s < stages_.size(); ++s) {
       if (complete[s] || stages_[s].body.empty()) lay_out_stage(s);
     }
+    Checks checks = draft_.checks;
+    for (const ExpectationDraft& expectation : draft_.expect) check_expectation(expectation, checks);
     if (!problems_.empty()) return {std::nullopt, problems_.take()};
-    return {
-        Workload{draft_.metadata, std::move(check_.world), std::move(stages_), draft_.checks, draft_.seed},
-        {}};
+    return {Workload{draft_.metadata, std::move(check_.world), std::move(stages_), std::move(checks),
+                     draft_.seed},
+            {}};
   }
 
  private:
@@ -58,7 +62,8 @@ class WorkloadChecker {
       const Definition* found = check_.names.look_up(output.text);
       if (!found || found->stage != s || !found->operation) {
         std::vector<std::string> results;
-        for (const OperationDraft& operation : draft.body) results.push_back(operation.result.text);
+        if (!problems_.many())
+          for (const OperationDraft& operation : draft.body) results.push_back(operation.result.text);
         const std::string near = closest(output.text, results);
         problems_.add("FHR0407", output.place,
                       fmt::format("`{}` is no result of this stage's body", output.text),
@@ -259,29 +264,42 @@ class WorkloadChecker {
     return false;
   }
 
-  bool same_steps(std::int64_t a, std::int64_t b) const {
-    if (!check_.world.parameters) return a == b;
-    return (a - b) % static_cast<std::int64_t>(check_.world.parameters->slots()) == 0;
+  bool same_steps(std::int64_t a, std::int64_t b) const { return turned(a) == turned(b); }
+
+  /// Steps that turn alike are one number.
+  std::int64_t turned(std::int64_t steps) const {
+    if (!check_.world.parameters) return steps;
+    const auto slots = static_cast<std::int64_t>(check_.world.parameters->slots());
+    return (steps % slots + slots) % slots;
+  }
+
+  /// The first declared key for each turn.
+  const std::map<std::int64_t, ValueIndex>& rotation_keys() {
+    if (rotation_keys_) return *rotation_keys_;
+    rotation_keys_.emplace();
+    for (ValueIndex i = 0; i < check_.drafts.size(); ++i) {
+      if (check_.drafts[i].kind == ValueKind::rotation_key)
+        rotation_keys_->emplace(turned(check_.drafts[i].steps), i);
+    }
+    return *rotation_keys_;
   }
 
   /// A key that is not named: of a rotation by steps, the declared key for them.
   bool find_key(const OperationDraft& draft, ValueKind kind, BodyOperation& result) {
-    std::string other;
-    for (ValueIndex i = 0; i < check_.drafts.size(); ++i) {
-      const ValueDraft& value = check_.drafts[i];
-      if (value.kind != kind) continue;
-      if (draft.steps && same_steps(value.steps, *draft.steps)) {
-        result.key = Operand{Operand::From::value, i, draft.steps_place};
+    if (draft.steps) {
+      const auto found = rotation_keys().find(turned(*draft.steps));
+      if (found != rotation_keys().end()) {
+        result.key = Operand{Operand::From::value, found->second, draft.steps_place};
         return true;
       }
-      if (other.empty()) other = value.name.text;
-    }
-    if (draft.steps) {
       problems_.add(
           "FHR0403", draft.steps_place,
           fmt::format("no rotation key for {} steps is among the values", *draft.steps),
           fmt::format("declare one: `{{rotation_key: {{steps: {}}}, at: pageable-host}}`", *draft.steps));
     } else {
+      const auto any = std::find_if(check_.drafts.begin(), check_.drafts.end(),
+                                    [&](const ValueDraft& value) { return value.kind == kind; });
+      const std::string other = any == check_.drafts.end() || problems_.many() ? "" : any->name.text;
       problems_.add("FHR0403", draft.operation.place,
                     fmt::format("`{}` needs a {}, and none is given", draft.operation.text, noun(kind)),
                     other.empty()
@@ -293,11 +311,9 @@ class WorkloadChecker {
 
   void collect_inputs(Stage& stage) {
     if (!stage.at) return;
+    std::unordered_set<ValueIndex> known;
     const auto add = [&](const Operand& operand) {
-      if (operand.from != Operand::From::value) return;
-      for (const Requirement& known : stage.require) {
-        if (known.value == operand.index) return;
-      }
+      if (operand.from != Operand::From::value || !known.insert(operand.index).second) return;
       stage.require.push_back({operand.index, *stage.at, operand.place});
     };
     for (const BodyOperation& operation : stage.body) {
@@ -335,6 +351,28 @@ class WorkloadChecker {
     }
   }
 
+  void check_expectation(const ExpectationDraft& draft, Checks& checks) {
+    const Definition* found = check_.names.find(draft.output, problems_);
+    if (!found) return;
+    if (!found->value || !check_.world.values[*found->value].produced_by) {
+      problems_.add("FHR0407", draft.output.place,
+                    fmt::format("`{}` is no output of a stage", draft.output.text),
+                    found->value ? "" : "list it under that stage's `outputs` to keep it");
+      return;
+    }
+    checks.expect.push_back({*found->value, draft.message, draft.slots, draft.tolerance, draft.output.place});
+    if (!check_.world.parameters) return;
+    const std::uint64_t slots = check_.world.parameters->slots();
+    if (draft.slots && *draft.slots > slots) {
+      problems_.add("FHR0107", draft.slots_place,
+                    fmt::format("{} slots are expected, and there are {}", *draft.slots, slots));
+    }
+    if (const auto count = count_of(draft.message); count && *count > slots) {
+      problems_.add("FHR0306", draft.message_place,
+                    fmt::format("the message has {} numbers, and there are {} slots", *count, slots));
+    }
+  }
+
   void fit_into_list(std::size_t s) {
     const StageDraft& draft = draft_.stages[s];
     Stage& stage = stages_[s];
@@ -353,6 +391,7 @@ class WorkloadChecker {
   WorldCheck check_;
   References references_;
   std::vector<Stage> stages_;
+  std::optional<std::map<std::int64_t, ValueIndex>> rotation_keys_;
 };
 
 }  // namespace

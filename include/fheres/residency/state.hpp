@@ -10,7 +10,9 @@
 #include <variant>
 #include <vector>
 
+#include <fheres/base/bit_set.hpp>
 #include <fheres/base/inline_vector.hpp>
+#include <fheres/base/shared_vector.hpp>
 #include <fheres/residency/action.hpp>
 #include <fheres/residency/copy_rules.hpp>
 #include <fheres/residency/errors.hpp>
@@ -141,7 +143,8 @@ struct ValuePlace {
 
 /// The residency rules (design, page 03), once. A storage-free value: values with their places and
 /// protections, accounts with their charges and peaks. The manager executes through it, explain simulates
-/// through it, the controller searches over it. Copies are independent. Not thread safe.
+/// through it, the controller searches over it. Copies are independent, and cheap: they share the values that
+/// neither changes. Not thread safe.
 ///
 /// Every function that can be refused returns the Refusal and then has changed nothing. Charges add up
 /// without overflow: std::overflow_error where an unbudgeted location would hold 2^64 bytes or more.
@@ -186,9 +189,14 @@ class State {
   std::optional<Refusal> check(HandleId value) const;
   /// The same, and materialized at `at`: what a protection needs.
   std::optional<Refusal> check_resident(HandleId value, Location at) const;
-  const ValueRecord& record(HandleId value) const;                  // of any known handle, discarded too
-  std::span<const ValueRecord> records() const { return values_; }  // index is the serial
+  const ValueRecord& record(HandleId value) const;                      // of any known handle, discarded too
+  const SharedVector<ValueRecord>& records() const { return values_; }  // index is the serial
   HandleId handle(std::uint64_t serial) const { return {manager_, serial}; }
+  // Serials of the values that are at a location, have a protected replica, or one that arrives: to be looked through
+  // without looking at all values.
+  const BitSet& residents(Location at) const;
+  const BitSet& guarded() const { return guarded_; }
+  const BitSet& arriving() const { return arriving_; }
 
   // Transitions (R9 to R17). Checked in this order: handle, locations present, explicit source resident (also
   // where the action then is a no-op), no-op, ownership, protection, budget (destination, then source).
@@ -254,6 +262,12 @@ class State {
   bool is_live(HandleId value) const {
     return value.manager == manager_ && value.serial < values_.size() && !values_[value.serial].discarded;
   }
+  struct Residents {
+    Location at;
+    BitSet values;
+  };
+  /// After a change of the value's replicas: where it is counted.
+  void count_replicas(std::uint64_t serial);
   Account* find(Location at);
   std::optional<Refusal> admit(Location at, Bytes requested) const;
   void charge(Location at, Bytes used, Bytes reserved);
@@ -287,7 +301,9 @@ class State {
   std::optional<int> devices_;
   CopyRules copies_;
   std::uint64_t version_ = 1;
-  std::vector<ValueRecord> values_;
+  SharedVector<ValueRecord> values_;
+  std::vector<Residents> residents_;  // of each location that ever had a value
+  BitSet guarded_, arriving_;
   std::vector<Account> accounts_;
   std::vector<ReservationRecord> reservations_;
   std::uint64_t next_reservation_ = 1;

@@ -46,9 +46,10 @@ struct StageRun {
   bool complete = false;
 };
 
-/// One output, compared with its clear-text shadow.
+/// One output, compared with its clear-text shadow, or with what the document expects of it.
 struct CheckRun {
   std::string value;
+  bool expected = false;  // by the document, in so many words
   double largest_error = 0;
   double tolerance = 0;
   bool passed = false;
