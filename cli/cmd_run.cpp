@@ -127,7 +127,7 @@ ExitCode run(const Options& options) {
       report::run_json(result, {kVersion, options.file, hash_of_file(options.file), name_of(*model)});
   if (!options.report_file.empty()) report::write_file(options.report_file, report::render(json));
   if (!options.trace_file.empty())
-    report::write_file(options.trace_file, report::chrome_trace(result).dump() + "\n");
+    report::write_file(options.trace_file, report::chrome_trace(report::read_timeline(json)).dump() + "\n");
   if (options.common.json) {
     fmt::print("{}", report::render(json));
   } else if (!options.common.quiet) {

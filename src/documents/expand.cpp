@@ -91,11 +91,34 @@ class Expander {
     const auto ranges = read_ranges(*loop.value);
     if (!ranges) return;
     if (!allowed(loop.place, *ranges, key, node)) return;
+    const std::vector<Variable> outer = variables_;
+    const SharedText outer_instance = instance_;
     std::vector<std::uint64_t> digits(ranges->size());
     do {
+      variables_ = outer;
       set(*ranges, digits);
       each();
     } while (advance(*ranges, digits));
+    variables_ = outer;
+    instance_ = outer_instance;
+  }
+
+  /// The items of a list, inside of the variables that are set. `group` is the key under which an item may hold a list
+  /// of its own instead, or null.
+  void items(const Node& list, const char* group, const std::function<void(const Node&)>& read) {
+    for (const auto& item : list.items) {
+      const Node::Entry* loop = for_of(*item);
+      const Node::Entry* inner = group == nullptr ? nullptr : entry_of(*item, group);
+      if (inner) {
+        expand_group(*item, loop, *inner, group, read);
+      } else if (loop) {
+        run(*loop, {}, *item, [&] { read_copy(*item, read); });
+      } else if (variables_.empty()) {
+        if (check_plain({}, {}, *item)) read(*item);
+      } else {
+        read_copy(*item, read);
+      }
+    }
   }
 
   std::optional<std::string> text(const std::string& original, const Place& place) {
@@ -139,6 +162,35 @@ class Expander {
   }
 
  private:
+  static const Node::Entry* entry_of(const Node& node, const char* key) {
+    for (const Node::Entry& entry : node.entries) {
+      if (entry.key == key) return &entry;
+    }
+    return nullptr;
+  }
+
+  void read_copy(const Node& item, const std::function<void(const Node&)>& read) {
+    if (const auto made = copy(item, true)) read(*made);
+  }
+
+  void expand_group(const Node& node, const Node::Entry* loop, const Node::Entry& inner, const char* group,
+                    const std::function<void(const Node&)>& read) {
+    for (const Node::Entry& entry : node.entries) {
+      if (entry.key != kFor && entry.key != group)
+        fail("FHR0103", entry.place,
+             fmt::format("a group of {0} has no key `{1}`, only `for` and `{0}`", group, clipped(entry.key)));
+    }
+    if (!loop) {
+      fail("FHR0105", node.place, fmt::format("a group of {} has no `for`", group));
+    } else if (inner.value->kind != Node::Kind::sequence || inner.value->items.empty()) {
+      fail("FHR0106", inner.place,
+           fmt::format("{} is {}, expected a list of at least one", group,
+                       inner.value->kind == Node::Kind::sequence ? "empty" : kind_of(*inner.value)));
+    } else {
+      run(*loop, {}, node, [&] { items(*inner.value, group, read); });
+    }
+  }
+
   bool copy_entries(const Node& node, bool top, Node& result) {
     bool good = true;
     bool changed = false;
@@ -185,6 +237,9 @@ class Expander {
         fail(kBadFor, entry.place,
              fmt::format("`{}` is no variable, expected letters, digits and `_`, at most 32, a letter first",
                          clipped(entry.key)));
+      } else if (std::ranges::find(variables_, entry.key, &Variable::name) != variables_.end()) {
+        fail(kBadFor, entry.place,
+             fmt::format("`{}` is a variable of the group around it already", clipped(entry.key)));
       } else if (auto range = read_range(entry)) {
         ranges.push_back(std::move(*range));
       }
@@ -267,12 +322,11 @@ class Expander {
   }
 
   void set(const std::vector<Range>& ranges, const std::vector<std::uint64_t>& digits) {
-    variables_.clear();
-    std::string instance;
-    for (std::size_t i = 0; i < ranges.size(); ++i) {
+    for (std::size_t i = 0; i < ranges.size(); ++i)
       variables_.push_back({ranges[i].name, ranges[i].at(digits[i])});
-      instance += fmt::format("{}{} = {}", i == 0 ? "" : ", ", ranges[i].name, variables_.back().value);
-    }
+    std::string instance;
+    for (const Variable& variable : variables_)
+      instance += fmt::format("{}{} = {}", instance.empty() ? "" : ", ", variable.name, variable.value);
     instance_ = std::move(instance);
   }
 
@@ -308,18 +362,9 @@ void expand_entries(Context& context, const Node& map, const std::function<void(
   }
 }
 
-void expand_items(Context& context, const Node& list, const std::function<void(const Node&)>& read) {
-  Expander expander(context);
-  for (const auto& item : list.items) {
-    const Node::Entry* loop = Expander::for_of(*item);
-    if (!loop) {
-      if (expander.check_plain({}, {}, *item)) read(*item);
-      continue;
-    }
-    expander.run(*loop, {}, *item, [&] {
-      if (const auto made = expander.copy(*item, true)) read(*made);
-    });
-  }
+void expand_items(Context& context, const Node& list, const std::function<void(const Node&)>& read,
+                  const char* group) {
+  Expander(context).items(list, group, read);
 }
 
 }  // namespace fheres::documents

@@ -13,7 +13,10 @@ namespace fheres::documents {
 /// made one at a time. What is wrong with a `for`, an expression outside of one, and more items than Limits allow are
 /// reported, and the entry is not read.
 void expand_entries(Context& context, const Node& map, const std::function<void(const Node::Entry&)>& read);
-/// The same for the items of a list.
-void expand_items(Context& context, const Node& list, const std::function<void(const Node&)>& read);
+/// The same for the items of a list. With `group`, such as `stages`, an item may be a group: `for` and a list of items
+/// under that key, which are repeated together, one combination of the variables after the other. Groups may stand in
+/// groups; a variable is known in all that is below it.
+void expand_items(Context& context, const Node& list, const std::function<void(const Node&)>& read,
+                  const char* group = nullptr);
 
 }  // namespace fheres::documents

@@ -18,9 +18,9 @@ constexpr Explanation kFiles[] = {
      "Lists and maps may be nested 64 levels deep. Documents need fewer than ten; deeper ones only exist to "
      "exhaust a "
      "reader's stack.",
-     "metadata: {name: x, description: "
-     "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[["
-     "]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]}\n",
+     "metadata:\n  name: x\n  description:\n    "
+     "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[\n    "
+     "]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]\n",
      "Look for a bracket that is opened again and again."},
     {"FHR0004",
      "An alias (`*name`) stands for everything below its anchor (`&name`), so a few lines of aliases of "

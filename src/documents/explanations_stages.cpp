@@ -57,6 +57,22 @@ constexpr Explanation kStages[] = {
      "  x: {ciphertext: {message: {constant: 1}}, at: pinned-host}\n"
      "stages:\n  - {name: one, body: [{y: {negate: x}}], outputs: [y]}\n",
      "Add `at: cuda:0`, or a host location to run it there."},
+    {"FHR0409",
+     "A linear transform multiplies by diagonals, each of which stands once. A plaintext that is one of them "
+     "is encoded for "
+     "its giant step and cannot also be used for another one, or as a factor of its own.",
+     "parameters: {preset: test-slots512-scale40-levels4}\nvalues:\n"
+     "  x: {ciphertext: {message: {constant: 1}}, at: pinned-host}\n"
+     "  d: {plaintext: {message: {constant: 1}}, at: pinned-host}\n"
+     "  k: {rotation_key: {steps: 1}, at: pinned-host}\n"
+     "stages:\n  - name: one\n    at: cuda:0\n    body:\n"
+     "      - y: {linear_transform: x, diagonals: {0: d, 512: d}}\n    outputs: [y]\n",
+     "Leave out the second one, or declare another plaintext with the same message."},
+    {"FHR0410",
+     "The results of a body share one workspace, whose layout takes time for each pair of results that live "
+     "at once. A body of "
+     "so many operations is better several stages, which can also be evicted between.",
+     "", "Split the stage: its outputs are inputs of the next one."},
     {"FHR0501",
      "What a stage of a Plan produces is paid for by one of its reservations, named by its label and at the "
      "same location, "
@@ -80,6 +96,14 @@ constexpr Explanation kStages[] = {
      "apiVersion: fheres/v1\nkind: Plan\nmetadata: {name: x}\nvalues: {w: {bytes: 1 KiB, at: pinned-host}}\n"
      "stages:\n  - {name: one, prefetch: [{drop: w, at: pinned-host}]}\n",
      "Write an ensure, or put the action into `exit`."},
+    {"FHR0505",
+     "In a Plan, a value with a backing is expanded from that value where it is used. So the backing starts "
+     "somewhere, and "
+     "has no backing of its own.",
+     "apiVersion: fheres/v1\nkind: Plan\nmetadata: {name: x}\nvalues:\n"
+     "  w: {bytes: 1 KiB, backing: w}\n"
+     "stages:\n  - {name: one, enter: [{ensure: w, at: cuda:0}]}\n",
+     "Name the value that holds the compact form, such as the seeded half of a key."},
 };
 
 }  // namespace

@@ -29,12 +29,6 @@ std::uint32_t& count(Protection& protection, State::Token token) {
 
 }  // namespace
 
-const Materialization* ValueRecord::at(Location location) const {
-  for (const Materialization& m : materializations)
-    if (m.at == location) return &m;
-  return nullptr;
-}
-
 std::optional<Bytes> Account::remaining() const {
   if (!budget) return std::nullopt;
   return *budget - used - reserved;
@@ -178,8 +172,9 @@ void State::install(HandleId value, Location at, Bytes actual_bytes) {
   count_replicas(value.serial);
 }
 
-void State::count_replicas(std::uint64_t serial) {
-  const ValueRecord& record = values_[serial];
+void State::count_replicas(std::uint64_t serial) { note_replicas(values_[serial], serial); }
+
+void State::note_replicas(const ValueRecord& record, std::uint64_t serial) {
   for (Residents& residents : residents_) residents.values.set(serial, false);
   bool guarded = false, arriving = false;
   for (const Materialization& m : record.materializations) {
@@ -213,19 +208,18 @@ void State::remove(HandleId value, Location at) {
 State State::copy_for(std::span<const HandleId> values) const {
   State copy(manager_, {}, devices_, copies_);
   copy.version_ = version_;
-  copy.values_.assign_default(values_.size());
+  std::vector<std::uint64_t> known;
+  known.reserve(2 * values.size());
   for (const HandleId value : values) {
     if (value.manager != manager_ || value.serial >= values_.size()) continue;
-    const auto take = [&](std::uint64_t serial) {
-      copy.values_.edit(serial) = values_[serial];
-      copy.count_replicas(serial);
-    };
     const ValueRecord& record = values_[value.serial];
-    take(value.serial);
+    known.push_back(value.serial);
     // R66: whether and how one goes or comes depends on the other.
-    if (record.backing) take(record.backing->serial);
-    for (const HandleId dependent : record.dependents) take(dependent.serial);
+    if (record.backing) known.push_back(record.backing->serial);
+    for (const HandleId dependent : record.dependents) known.push_back(dependent.serial);
   }
+  for (const std::uint64_t serial : known) copy.note_replicas(values_[serial], serial);
+  copy.values_ = values_.only(std::move(known));
   copy.accounts_ = accounts_;
   copy.reservations_ = reservations_;
   copy.next_reservation_ = next_reservation_;
@@ -300,7 +294,7 @@ std::vector<Account> State::recount() const {
     FHERES_CHECK(found != counted.end());
     return *found;
   };
-  for (const ValueRecord& record : values_)
+  for (const ValueRecord& record : values_.all())
     for (const Materialization& m : record.materializations) {
       of(m.at).used += record.spec->storage_bytes;
       if (!m.arrival) continue;
