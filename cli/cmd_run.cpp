@@ -1,13 +1,10 @@
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <memory>
 
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <fheres/base/sha256.hpp>
 #include <fheres/ckks/value_file.hpp>
 #include <fheres/report/chrome_trace.hpp>
 #include <fheres/report/file.hpp>
@@ -22,13 +19,14 @@
 #include "document.hpp"
 #include "features.hpp"
 #include "interrupt.hpp"
+#include "planned_run.hpp"
 #include "value_names.hpp"
 
 namespace fheres::cli {
 namespace {
 
 struct Options {
-  std::string file;
+  std::string file, plan_file, machine_file;
   std::vector<std::string> devices{"auto"};
   std::optional<std::uint64_t> seed;
   int threads = 0;
@@ -71,11 +69,6 @@ std::optional<ExitCode> refuse(const workload::Rehearsal& rehearsal, const docum
   return exit_code_of(rehearsal);
 }
 
-std::string hash_of_file(const std::string& file) {
-  std::ifstream stream(file, std::ios::binary);
-  return sha256(std::string(std::istreambuf_iterator<char>(stream), {}));
-}
-
 ExitCode exit_code_of(const runtime::RunReport& report) {
   switch (report.status) {
     case runtime::RunStatus::done:
@@ -96,10 +89,18 @@ ExitCode run(const Options& options) {
     fmt::print(stderr, "fheres: several --device must all be cuda devices\n");
     return ExitCode::invalid;
   }
-  const auto model = load_or_report(options.file, options.planning, options.common);
+  auto model = load_or_report(options.file, options.planning, options.common);
   if (!model) return ExitCode::invalid;
   const workload::Workload* workload = as_workload(*model, options.file);
   if (workload == nullptr || !files_are_there(*workload, options.common)) return ExitCode::invalid;
+  std::optional<PlannedRun> planned;
+  if (!options.plan_file.empty()) {
+    planned = follow_plan(*workload, {options.file, options.plan_file, options.machine_file},
+                          options.planning, options.common);
+    if (!planned) return ExitCode::invalid;
+    model = std::move(planned->workload);
+    workload = &std::get<workload::Workload>(*model);
+  }
   if (const auto code = refuse(rehearse(*model, options.planning), *model, options)) return *code;
   ring::use_threads(options.threads);
   const runtime::Machine machine = runtime::select_machine(*choice, *workload);
@@ -107,8 +108,11 @@ ExitCode run(const Options& options) {
 
   runtime::SessionOptions session;
   session.seed = options.seed;
+  session.threads = options.threads;
   session.decide.search_state_limit = options.planning.search_state_limit;
   session.interrupted = &interrupt_flag();
+  session.undisturbed = planned.has_value();
+  session.time_operations = !planned || !options.trace_file.empty();
   if (!options.common.quiet && !options.common.json && isatty(STDERR_FILENO) == 1) {
     session.progress = [](const std::string& what) { fmt::print(stderr, "\r\033[K{}", what); };
   }
@@ -123,14 +127,16 @@ ExitCode run(const Options& options) {
   const runtime::RunReport result = runtime::run(*workload, machine, session);
   if (session.progress) fmt::print(stderr, "\r\033[K");
 
-  const report::Json json =
-      report::run_json(result, {kVersion, options.file, hash_of_file(options.file), name_of(*model)});
+  report::RunContext context{kVersion, options.file, hash_of_file(options.file), name_of(*model)};
+  if (planned) context.plan = planned->plan;
+  const report::Json json = report::run_json(result, context);
   if (!options.report_file.empty()) report::write_file(options.report_file, report::render(json));
   if (!options.trace_file.empty())
     report::write_file(options.trace_file, report::chrome_trace(report::read_timeline(json)).dump() + "\n");
   if (options.common.json) {
     fmt::print("{}", report::render(json));
   } else if (!options.common.quiet) {
+    if (planned) fmt::print("{}\n", report::plan_text(result, planned->plan));
     fmt::print("{}", report::run_text(result));
   }
   return exit_code_of(result);
@@ -149,6 +155,10 @@ void add_run(CLI::App& app, Action& action) {
                    "are bound in order")
       ->check(check_device)
       ->take_all();
+  command->add_option("--plan", options->plan_file,
+                      "a Plan that was compiled from this workload: executed exactly, nothing is decided");
+  command->add_option("--machine", options->machine_file,
+                      "with --plan: the Machine document that predicts its time");
   command->add_option("--seed", options->seed,
                       "reproducible keys and encryptions, for tests; never for real secrets");
   command->add_option("--threads", options->threads, "threads of the cpu back end; 0: one a core")

@@ -15,10 +15,16 @@ struct Options {
   PlanningOptions planning;
 };
 
+std::string plural(std::size_t count, const char* noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+std::string counts_of(const workload::Machine& machine) {
+  return fmt::format("{} of copies, {}", plural(machine.copies.size(), "direction"),
+                     plural(machine.operations.size(), "operation"));
+}
+
 std::string counts_of(const documents::Model& model) {
-  const auto plural = [](std::size_t count, const char* noun) {
-    return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-  };
   return std::visit(
       [&](const auto& item) {
         if constexpr (requires { item.requests; }) {
@@ -37,19 +43,20 @@ ExitCode validate(const Options& options) {
   report::Json files = report::Json::array();
   for (const std::string& file : options.files) {
     const documents::Loaded loaded =
-        documents::load(file, {options.planning.allow_outside, budgets_of(options.planning)});
-    good = good && loaded.model.has_value();
+        documents::load(file, {options.planning.allow_outside, budgets_of(options.planning), true});
+    good = good && loaded.valid();
     if (options.common.json) {
       files.push_back(
           {{"file", file},
-           {"valid", loaded.model.has_value()},
-           {"kind", loaded.model ? report::Json(documents::kind_of(*loaded.model)) : report::Json(nullptr)},
+           {"valid", loaded.valid()},
+           {"kind", loaded.valid() ? report::Json(documents::kind_of(loaded)) : report::Json(nullptr)},
            {"diagnostics", diagnostics_json(loaded)}});
-    } else if (!loaded.model) {
+    } else if (!loaded.valid()) {
       print_diagnostics(loaded, options.common);
     } else if (!options.common.quiet) {
-      fmt::print("{}: valid {} `{}` ({})\n", file, documents::kind_of(*loaded.model), name_of(*loaded.model),
-                 counts_of(*loaded.model));
+      fmt::print("{}: valid {} `{}` ({})\n", file, documents::kind_of(loaded),
+                 loaded.machine ? loaded.machine->name : name_of(*loaded.model),
+                 loaded.machine ? counts_of(*loaded.machine) : counts_of(*loaded.model));
     }
   }
   if (options.common.json) {
@@ -65,7 +72,7 @@ void add_validate(CLI::App& app, Action& action) {
   auto options = std::make_shared<Options>();
   CLI::App* command =
       app.add_subcommand("validate", "reads documents strictly and reports every problem at file:line:col");
-  command->add_option("file", options->files, "documents: Workload, Plan or Request")->required();
+  command->add_option("file", options->files, "documents: Workload, Plan, Request or Machine")->required();
   command->add_flag("--allow-outside", options->planning.allow_outside,
                     "let a document name files outside of its own folder");
   add_common(*command, options->common);

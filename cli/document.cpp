@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include <fheres/base/sha256.hpp>
+
 namespace fheres::cli {
 
 std::optional<documents::Model> load_or_report(const std::string& file, const PlanningOptions& planning,
@@ -70,6 +72,11 @@ report::Json diagnostics_json(const documents::Loaded& loaded) {
                     {"hint", item.hint.empty() ? report::Json(nullptr) : report::Json(item.hint)}});
   }
   return list;
+}
+
+std::string hash_of_file(const std::string& file) {
+  std::ifstream stream(file, std::ios::binary);
+  return sha256(std::string(std::istreambuf_iterator<char>(stream), {}));
 }
 
 const std::string& name_of(const documents::Model& model) {

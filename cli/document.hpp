@@ -27,6 +27,9 @@ bool files_are_there(const workload::Workload& workload, const CommonOptions& co
 void print_diagnostics(const documents::Loaded& loaded, const CommonOptions& common);
 report::Json diagnostics_json(const documents::Loaded& loaded);
 
+/// Of a file's bytes, as plans and reports name documents by.
+std::string hash_of_file(const std::string& file);
+
 /// `metadata.name` of any model.
 const std::string& name_of(const documents::Model& model);
 

@@ -22,7 +22,7 @@ constexpr Code kCodes[] = {
     {"FHR0006", "a file holds no document, or more than one"},
     {"FHR0007", "there are more than a thousand problems; only the first thousand are listed"},
     {"FHR0101", "apiVersion is not fheres/v1"},
-    {"FHR0102", "kind is not Workload, Plan or Request, or not the kind that is needed here"},
+    {"FHR0102", "kind is not Workload, Plan, Request or Machine, or not the kind that is needed here"},
     {"FHR0103", "a key that means nothing where it stands"},
     {"FHR0104", "a key that stands twice in one map"},
     {"FHR0105", "something that has to be there is missing"},
@@ -68,11 +68,15 @@ constexpr Code kCodes[] = {
     {"FHR0503", "the other document has no stage of that name"},
     {"FHR0504", "a prefetch is no ensure"},
     {"FHR0505", "a value has a backing that nothing can be expanded from"},
+    {"FHR0521", "a plan is of another version of the workload, or of none"},
+    {"FHR0522", "a plan has other values, stages or outputs than the workload that it is to place"},
     {"FHR0601", "a `for` is no map from variables to ranges, or one of its ranges is none"},
     {"FHR0602", "an expression in ${...} cannot be read"},
     {"FHR0603", "an expression has a variable that no `for` around it has"},
     {"FHR0604", "an expression divides by zero, or leaves 64 bits"},
     {"FHR0605", "the `for` of a document make more than 1,000,000 items, or more text than 64 MiB"},
+    {"FHR0701", "a time or a rate is not written as one"},
+    {"FHR0702", "a machine says something twice, or something that cannot be"},
 };
 
 constexpr std::size_t kWindow = 120;  // characters of a source line that are shown

@@ -17,8 +17,9 @@ constexpr std::string_view kStages =
 
 std::vector<Explanation> collect() {
   std::vector<Explanation> all;
-  for (const auto part : {file_explanations(), shape_explanations(), parameter_explanations(),
-                          value_explanations(), stage_explanations(), for_explanations()})
+  for (const auto part :
+       {file_explanations(), shape_explanations(), parameter_explanations(), value_explanations(),
+        stage_explanations(), for_explanations(), machine_explanations()})
     all.insert(all.end(), part.begin(), part.end());
   return all;
 }

@@ -13,5 +13,6 @@ std::span<const Explanation> parameter_explanations();  // 02
 std::span<const Explanation> value_explanations();      // 03
 std::span<const Explanation> stage_explanations();      // 04 and 05
 std::span<const Explanation> for_explanations();        // 06
+std::span<const Explanation> machine_explanations();    // 07
 
 }  // namespace fheres::documents

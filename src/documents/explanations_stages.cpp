@@ -104,6 +104,15 @@ constexpr Explanation kStages[] = {
      "  w: {bytes: 1 KiB, backing: w}\n"
      "stages:\n  - {name: one, enter: [{ensure: w, at: cuda:0}]}\n",
      "Name the value that holds the compact form, such as the seeded half of a key."},
+    {"FHR0521",
+     "A compiled Plan names its workload by the SHA-256 of the file. Of any other version it may place "
+     "values that are no longer "
+     "there, or miss new ones.",
+     "", "Compile the workload again: `fheres compile WORKLOAD -o PLAN`."},
+    {"FHR0522",
+     "A Plan that is to place a workload's values has its values, stages and outputs: the same names, sizes "
+     "and order.",
+     "", "Compile the workload again, or bring the Plan up to it by hand; the message names what differs."},
 };
 
 }  // namespace

@@ -30,7 +30,9 @@ std::shared_ptr<memory::Driver> make_cuda(std::vector<int> devices, int needed) 
   return memory::make_cuda_driver(options);
 }
 
-Machine choose(const DeviceChoice& choice, int devices_needed) {
+}  // namespace
+
+Machine select_machine(const DeviceChoice& choice, int devices_needed) {
   switch (choice.kind) {
     case DeviceChoice::Kind::emulated:
       return {make_emulated(devices_needed), ""};
@@ -47,8 +49,6 @@ Machine choose(const DeviceChoice& choice, int devices_needed) {
   return {make_emulated(devices_needed),
           fmt::format("running on the emulated device ({})", memory::cuda_status())};
 }
-
-}  // namespace
 
 ckks::Context Machine::context(const scheme::Parameters& parameters, memory::Location at) const {
   if (at.is_cuda() && driver->name() == "cuda") {
@@ -88,7 +88,7 @@ int devices_needed(const workload::Workload& workload) {
 }
 
 Machine select_machine(const DeviceChoice& choice, const workload::Workload& workload) {
-  Machine machine = choose(choice, devices_needed(workload));
+  Machine machine = select_machine(choice, devices_needed(workload));
   for (const auto& [a, b] : workload.world.peers) {
     if (machine.driver->are_peers(a, b)) continue;
     throw memory::DeviceError(

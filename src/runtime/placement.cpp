@@ -78,17 +78,21 @@ std::vector<std::byte> read(residency::Manager& manager, residency::HandleId val
   return bytes;
 }
 
-residency::HandleId place(residency::Manager& manager, const workload::Value& value, Origins origins) {
+bool is_made_by_client(const workload::Value& value) {
+  return value.type && !value.produced_by && !value.backing && !value.source && !value.file;
+}
+
+residency::HandleId place(residency::Manager& manager, const workload::Value& value, Origins origins,
+                          std::vector<std::byte> made) {
   if (value.source)
     return manager.register_source(value.spec, source_of(manager, value, origins), *value.source);
-  std::vector<std::byte> bytes;
   if (!value.type) {
-    bytes.assign(value.spec.logical_bytes, kOpaquePattern);
-  } else {
-    bytes = value.file ? bytes_of(value, origins) : origins.client.make(value);
+    made.assign(value.spec.logical_bytes, kOpaquePattern);
+  } else if (value.file) {
+    made = bytes_of(value, origins);
   }
   residency::Allocation allocation = manager.allocate(value.at.front(), value.spec.logical_bytes);
-  write(manager, allocation.extent(), bytes);
+  write(manager, allocation.extent(), made);
   return manager.adopt(std::move(allocation), value.at.front(), value.spec);
 }
 

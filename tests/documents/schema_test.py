@@ -38,6 +38,11 @@ def damaged(content):
         del other[key]
         yield f"no {key}", other
     yield "an unknown key", {**content, "chekcs": {}}
+    if content["kind"] == "Machine":
+        for what, copies in (("a bandwidth without a unit", [{"from": "cuda", "to": "cuda", "bandwidth": {"1 MiB": 5}}]),
+                             ("a direction without an end", [{"from": "cuda", "bandwidth": {"1 MiB": "5 GB/s"}}])):
+            yield what, {**content, "copies": copies}
+        return
     stages = "stages" if "stages" in content else "requests"
     other = copy.deepcopy(content)
     other[stages][0]["unknown"] = 1
@@ -73,12 +78,13 @@ def check_golden():
         checked += 1
         if "error:" not in said and not valid:
             failures.append(f"{document.relative_to(ROOT)}: the schema refuses it, and fheres does not")
-        if codes & OF_SHAPE and valid:
+        # What an expression stands for, a schema cannot see.
+        if codes & OF_SHAPE and valid and "${" not in document.read_text():
             failures.append(f"{document.relative_to(ROOT)}: the schema accepts it, and fheres says {sorted(codes & OF_SHAPE)}")
     return checked
 
 
-documents = sorted([*ROOT.glob("samples/*.yaml"), *ROOT.glob("plans/*.yaml")])
+documents = sorted([*ROOT.glob("samples/*.yaml"), *ROOT.glob("plans/*.yaml"), *ROOT.glob("plans/machines/*.yaml")])
 for document in documents:
     validator = validator_of(document)
     if not validator:

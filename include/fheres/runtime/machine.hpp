@@ -30,6 +30,8 @@ struct Machine {
 /// One more than the largest cuda index that the workload names, 0 for none.
 int devices_needed(const workload::Workload& workload);
 
+/// A machine with so many cuda devices. Throws memory::DeviceError where the choice cannot be had.
+Machine select_machine(const DeviceChoice& choice, int devices);
 /// A machine for the workload. Throws memory::DeviceError where the choice cannot be had, and where it contradicts the
 /// document: too few devices, or peers that do not reach each other (R64).
 Machine select_machine(const DeviceChoice& choice, const workload::Workload& workload);

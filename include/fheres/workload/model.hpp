@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -10,6 +11,7 @@
 #include <fheres/control/search.hpp>
 #include <fheres/residency/copy_rules.hpp>
 #include <fheres/scheme/parameters.hpp>
+#include <fheres/workload/machine.hpp>
 #include <fheres/workload/stage.hpp>
 #include <fheres/workload/value.hpp>
 
@@ -46,6 +48,7 @@ struct World {
   std::vector<Value> values;
   /// Devices that the document says copy to each other directly, each pair once (R64). The others' copies are staged.
   std::vector<std::pair<Location, Location>> peers{};
+  std::shared_ptr<const Machine> machine{};  // null where the document says nothing of times
 
   std::map<Location, Bytes> budgets() const;
   residency::CopyRules copies() const;
