@@ -11,8 +11,8 @@
 namespace fheres::documents {
 namespace {
 
-// Codes are grouped: 00 files, 01 shape, 02 parameters, 03 names and values, 04 stages and operations, 05 plans. A code
-// that is no longer used stays retired.
+// Codes are grouped: 00 files, 01 shape, 02 parameters, 03 names and values, 04 stages and operations, 05 plans, 09 answers.
+// A code that is no longer used stays retired.
 constexpr Code kCodes[] = {
     {"FHR0001", "a file cannot be read"},
     {"FHR0002", "a file is larger than 16 MiB, or has more than a million nodes"},
@@ -64,6 +64,9 @@ constexpr Code kCodes[] = {
     {"FHR0502", "an action goes from a location to itself"},
     {"FHR0503", "a plan has no stage of that name"},
     {"FHR0504", "a prefetch is no ensure"},
+    {"FHR0901", "what is asked for does not fit, and cannot be made to"},
+    {"FHR0902", "the search limit was reached before an answer was"},
+    {"FHR0903", "bytes moved, a peak or the predicted time are worse than the baseline's"},
 };
 
 constexpr std::size_t kWindow = 120;  // characters of a source line that are shown

@@ -77,15 +77,21 @@ std::vector<std::byte> read(residency::Manager& manager, residency::HandleId val
   return bytes;
 }
 
+void fill(residency::Manager& manager, const memory::Extent& block) {
+  write(manager, block, std::vector<std::byte>(block.bytes, kOpaquePattern));
+}
+
+residency::HandleId place_opaque(residency::Manager& manager, const workload::Value& value) {
+  residency::Allocation allocation = manager.allocate(value.at.front(), value.spec.logical_bytes);
+  fill(manager, allocation.extent());
+  return manager.adopt(std::move(allocation), value.at.front(), value.spec);
+}
+
 residency::HandleId place(residency::Manager& manager, const workload::Value& value, Origins origins) {
   if (value.source)
     return manager.register_source(value.spec, source_of(manager, value, origins), *value.source);
-  std::vector<std::byte> bytes;
-  if (!value.type) {
-    bytes.assign(value.spec.logical_bytes, kOpaquePattern);
-  } else {
-    bytes = value.file ? bytes_of(value, origins) : origins.client.make(value);
-  }
+  if (!value.type) return place_opaque(manager, value);
+  const std::vector<std::byte> bytes = value.file ? bytes_of(value, origins) : origins.client.make(value);
   residency::Allocation allocation = manager.allocate(value.at.front(), value.spec.logical_bytes);
   write(manager, allocation.extent(), bytes);
   return manager.adopt(std::move(allocation), value.at.front(), value.spec);

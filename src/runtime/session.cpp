@@ -42,6 +42,10 @@ class Session {
       open_manager();
       place_values();
       for (const workload::Stage& stage : workload_.stages) run_stage(stage);
+    } catch (const residency::PlanExecutionError& error) {
+      fail(error.code(), error.what());
+      report_.failure->action = error.action;
+      report_.failure->index = error.index;
     } catch (const Interrupted&) {
       report_.status = RunStatus::interrupted;
       report_.failure = RunFailure{"run/interrupted", "stopped at an operation boundary", stage_, phase_};
@@ -94,7 +98,7 @@ class Session {
   }
 
   void place_values() {
-    tell("keys and inputs");
+    tell("keys and inputs", 0);
     const std::vector<workload::Value>& values = workload_.world.values;
     client_ = std::make_unique<Client>(*workload_.world.parameters, report_.seed);
     files_ = std::make_unique<ValueFiles>(*workload_.world.parameters);
@@ -128,8 +132,9 @@ class Session {
 
   void run_stage(const workload::Stage& stage) {
     stop_if_asked();
-    tell(stage.name.text);
     stage_ = stage.name.text;
+    if (report_.stages.empty()) start_counting();
+    tell(stage_, operations_before_);
     StageRun& run = report_.stages.emplace_back();
     run.name = stage_;
     run.start_ns = now_ns();
@@ -190,6 +195,8 @@ class Session {
     std::size_t recorded = 0;
     const auto record = [&] {
       run.report = scope.report();
+      for (std::size_t i = recorded; i < run.report.actions.size(); ++i)
+        progress_.moved_bytes += run.report.actions[i].transition.bytes;
       recorder_->add(run.report, recorded);
       recorded = run.report.actions.size();
       recorder_->catch_up(manager_->planning_state(), now_ns());
@@ -199,13 +206,21 @@ class Session {
       scope.enter();
       record();
       phase_ = "body";
-      BodyContext context{*manager_, scope, workload_.world,          handles_,
-                          nullptr,   {},    options_.time_operations, options_.interrupted};
+      BodyContext context{*manager_,
+                          scope,
+                          workload_.world,
+                          handles_,
+                          nullptr,
+                          {},
+                          options_.time_operations,
+                          options_.interrupted,
+                          [&](std::size_t done) { tell(stage_, operations_before_ + done); }};
       if (!stage.body.empty()) {
         context.evaluator = &evaluators_.at(*stage.at);
         if (stage.at->is_cuda()) context.consumer = consumers_.at(*stage.at);
       }
       run_body(stage, context, run);
+      operations_before_ += stage.body.size();
       recorder_->catch_up(manager_->planning_state(), now_ns());
       phase_ = "exit";
       scope.close();
@@ -251,6 +266,7 @@ class Session {
       if (std::isnan(error)) break;
     }
     result.passed = result.largest_error <= result.tolerance;
+    progress_.largest_error = std::max(progress_.largest_error.value_or(0), result.largest_error);
     report_.checks.push_back(std::move(result));
   }
 
@@ -270,8 +286,20 @@ class Session {
     if (options_.interrupted != nullptr && options_.interrupted->load()) throw Interrupted{};
   }
 
-  void tell(const std::string& what) const {
-    if (options_.progress) options_.progress(what);
+  void start_counting() {
+    for (const workload::Stage& stage : workload_.stages) progress_.total += stage.body.size();
+    stages_start_ns_ = now_ns();
+  }
+
+  void tell(const std::string& what, std::size_t done) {
+    if (!options_.progress) return;
+    progress_.what = what;
+    progress_.done = done;
+    if (done != 0) {
+      const double each = static_cast<double>(now_ns() - stages_start_ns_) / static_cast<double>(done);
+      progress_.left_ns = static_cast<std::int64_t>(each * static_cast<double>(progress_.total - done));
+    }
+    options_.progress(progress_);
   }
 
   void fail(const std::string& code, const std::string& message) {
@@ -325,6 +353,9 @@ class Session {
   RunReport report_;
   std::mutex warnings_mutex_;
   std::string stage_, phase_;
+  Progress progress_;
+  std::size_t operations_before_ = 0;  // of the stages that are over
+  std::int64_t stages_start_ns_ = 0;
   std::vector<residency::HandleId> handles_;
   control::DeterministicTieredLRU policy_;
   control::ValueMetadata metadata_;

@@ -11,6 +11,9 @@ namespace {
 
 using workload::Operand;
 
+// Enough that the device never waits for the host.
+constexpr std::size_t kAhead = 8;
+
 class BodyRunner {
  public:
   BodyRunner(const workload::Stage& stage, const BodyContext& context, StageRun& run)
@@ -23,6 +26,7 @@ class BodyRunner {
       for (std::size_t i = 0; i < stage_.body.size(); ++i) {
         if (context_.interrupted != nullptr && context_.interrupted->load()) throw Interrupted{};
         queue(i);
+        stay_close(i + 1);
       }
     } catch (...) {
       // Storage that queued work uses must outlive it, whatever went wrong.
@@ -111,6 +115,19 @@ class BodyRunner {
     mark(run_.operations.back().end_ns);
   }
 
+  /// Waits until the device is no more than kAhead operations behind.
+  void stay_close(std::size_t queued) {
+    if (context_.consumer) {
+      memory::Driver& driver = context_.manager.driver();
+      ahead_.push_back(driver.record(context_.consumer));
+      if (ahead_.size() > kAhead) {
+        driver.synchronize(ahead_.front());
+        ahead_.pop_front();
+      }
+    }
+    if (context_.progress) context_.progress(queued - ahead_.size());
+  }
+
   void note(std::size_t step) {
     const workload::BodyOperation& operation = stage_.body[step];
     OperationRun item;
@@ -163,6 +180,7 @@ class BodyRunner {
   std::vector<residency::Allocation> outputs_;
   residency::Lease lease_;
   std::deque<std::int64_t> marks_;
+  std::deque<memory::Event> ahead_;  // of operations that may not be over
 };
 
 }  // namespace

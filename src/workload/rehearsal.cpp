@@ -24,21 +24,23 @@ struct Body {
 
 class Rehearser {
  public:
-  Rehearser(const World& world, const control::DecideOptions& options)
+  Rehearser(const World& world, const control::DecideOptions& options, const Witness* witness)
       : world_(world),
+        witness_(witness),
         options_(options),
         policy_(policy_of(world)),
         handles_(world.values.size()),
-        result_{Answer::feasible,
-                {},
-                {},
-                {},
-                {},
-                {},
-                0,
-                0,
-                State(kRehearsal, world.budgets(), {}, world.copies()),
-                residency::Layout(world.budgets())} {
+        result_{
+            Answer::feasible,
+            {},
+            {},
+            {},
+            {},
+            {},
+            0,
+            0,
+            State(witness != nullptr ? witness->manager : kRehearsal, world.budgets(), {}, world.copies()),
+            residency::Layout(world.budgets())} {
     for (const auto& [at, budget] : world.budgets()) followed_.push_back(at);
     if (world.policy.search_state_limit) options_.search_state_limit = *world.policy.search_state_limit;
   }
@@ -54,7 +56,9 @@ class Rehearser {
         return false;
       }
     }
-    result_.placement = residency::simulate(result_.state, "initial placement", {}).explanation;
+    result_.placement = witness_ != nullptr
+                            ? witness_->place()
+                            : residency::simulate(result_.state, "initial placement", {}).explanation;
     note_peaks(result_.placement, "");
     return true;
   }
@@ -62,7 +66,9 @@ class Rehearser {
   bool run(const control::Request& request, const Place& place, const Body& body) {
     StageRehearsal& stage = add_stage(request.name, place);
     settle_arrivals();
-    control::Outcome outcome = control::decide(result_.state, request, policy_, metadata_, options_);
+    control::Outcome outcome = witness_ != nullptr
+                                   ? witness_->decide(request, policy_, metadata_, options_)
+                                   : control::decide(result_.state, request, policy_, metadata_, options_);
     if (auto* infeasible = std::get_if<control::Infeasible>(&outcome)) {
       stage.infeasible = std::move(*infeasible);
       return fail(stage, Answer::infeasible, stage.infeasible->reason);
@@ -98,6 +104,7 @@ class Rehearser {
         return fail(result_.stages.back(), Answer::infeasible, residency::describe(*refusal, result_.state));
       }
       for (const Location at : followed_) result_.layout.remove(handles_[operand.index], at);
+      if (witness_ != nullptr) witness_->discard(handles_[operand.index]);
       metadata_.forget(handles_[operand.index]);
     }
     return true;
@@ -181,7 +188,7 @@ class Rehearser {
 
   bool run_plan(StageRehearsal& stage, const residency::Plan& plan) {
     residency::Simulation simulation = residency::simulate(result_.state, result_.layout, plan);
-    stage.explanation = std::move(simulation.explanation);
+    stage.explanation = witness_ != nullptr ? witness_->run(plan) : std::move(simulation.explanation);
     note_peaks(stage.explanation, stage.name);
     if (!stage.explanation.feasible) return fail(stage, Answer::infeasible, stage.explanation.reason);
     result_.state = std::move(simulation.state);
@@ -215,6 +222,7 @@ class Rehearser {
   }
 
   const World& world_;
+  const Witness* witness_;
   control::DecideOptions options_;
   control::DeterministicTieredLRU policy_;
   control::ValueMetadata metadata_;
@@ -225,8 +233,8 @@ class Rehearser {
 
 }  // namespace
 
-Rehearsal rehearse(const Workload& workload, const control::DecideOptions& options) {
-  Rehearser rehearser(workload.world, options);
+Rehearsal rehearse(const Workload& workload, const control::DecideOptions& options, const Witness* witness) {
+  Rehearser rehearser(workload.world, options, witness);
   if (!rehearser.place_values()) return rehearser.take();
   for (const Stage& stage : workload.stages) {
     const bool feasible =
@@ -238,8 +246,8 @@ Rehearsal rehearse(const Workload& workload, const control::DecideOptions& optio
   return rehearser.take();
 }
 
-Rehearsal rehearse(const Program& program) {
-  Rehearser rehearser(program.world, {});
+Rehearsal rehearse(const Program& program, const Witness* witness) {
+  Rehearser rehearser(program.world, {}, witness);
   if (!rehearser.place_values()) return rehearser.take();
   for (const ProgramStage& stage : program.stages) {
     if (!rehearser.run(plan_of(stage, rehearser.handles()), stage.name.place)) break;
@@ -248,8 +256,9 @@ Rehearsal rehearse(const Program& program) {
   return rehearser.take();
 }
 
-Rehearsal rehearse(const RequestSet& requests, const control::DecideOptions& options) {
-  Rehearser rehearser(requests.world, options);
+Rehearsal rehearse(const RequestSet& requests, const control::DecideOptions& options,
+                   const Witness* witness) {
+  Rehearser rehearser(requests.world, options, witness);
   if (!rehearser.place_values()) return rehearser.take();
   for (const RequestEntry& request : requests.requests) {
     if (!rehearser.run(request_of(request, rehearser.handles()), request.name.place, {})) break;
