@@ -176,7 +176,7 @@ ExitCode run(const Options& options) {
   const ExitCode code = baseline->judge(exit_code_of(result), json);
   if (!options.report_file.empty()) report::write_file(options.report_file, report::render(json));
   if (!options.trace_file.empty())
-    report::write_file(options.trace_file, report::chrome_trace(result).dump() + "\n");
+    report::write_file(options.trace_file, report::chrome_trace(report::read_timeline(json)).dump() + "\n");
   if (options.common.json) {
     fmt::print("{}", report::render(json));
   } else if (!options.common.quiet) {

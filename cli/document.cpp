@@ -16,7 +16,7 @@ report::Json diagnostics_json(const documents::Loaded& loaded) {
   report::Json list = report::Json::array();
   for (const documents::Diagnostic& item : loaded.diagnostics) {
     list.push_back({{"code", item.code},
-                    {"file", item.place.file},
+                    {"file", item.place.file.str()},
                     {"line", item.place.line},
                     {"column", item.place.column},
                     {"message", item.message},
@@ -66,7 +66,7 @@ bool files_are_there(const workload::Workload& workload, const CommonOptions& co
         {"FHR0315", value.name.place,
          fmt::format("`{}` comes from {}, and there is no such file", value.client_name, *value.file),
          "`fheres client keygen` makes keys, `fheres client encrypt` inputs"});
-    std::ifstream document(value.name.place.file, std::ios::binary);
+    std::ifstream document(value.name.place.file.str(), std::ios::binary);
     missing.sources[value.name.place.file] = {std::istreambuf_iterator<char>(document), {}};
   }
   if (missing.diagnostics.empty()) return true;

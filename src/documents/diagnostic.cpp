@@ -11,8 +11,8 @@
 namespace fheres::documents {
 namespace {
 
-// Codes are grouped: 00 files, 01 shape, 02 parameters, 03 names and values, 04 stages and operations, 05 plans, 09 answers.
-// A code that is no longer used stays retired.
+// Codes are grouped: 00 files, 01 shape, 02 parameters, 03 names and values, 04 stages and operations, 05 plans,
+// 06 expansion, 09 answers. A code that is no longer used stays retired.
 constexpr Code kCodes[] = {
     {"FHR0001", "a file cannot be read"},
     {"FHR0002", "a file is larger than 16 MiB, or has more than a million nodes"},
@@ -60,10 +60,17 @@ constexpr Code kCodes[] = {
     {"FHR0406", "the reservations of a stage do not hold what its body needs"},
     {"FHR0407", "an output is no result of its stage's body"},
     {"FHR0408", "a stage has a body and no location to run it"},
+    {"FHR0409", "the diagonals of a linear transform stand twice, or are encoded for another use"},
     {"FHR0501", "a produced value does not fit the reservation that it comes from, or there is none"},
     {"FHR0502", "an action goes from a location to itself"},
     {"FHR0503", "a plan has no stage of that name"},
     {"FHR0504", "a prefetch is no ensure"},
+    {"FHR0505", "a value has a backing that nothing can be expanded from"},
+    {"FHR0601", "a `for` is no map from variables to ranges, or one of its ranges is none"},
+    {"FHR0602", "an expression in ${...} cannot be read"},
+    {"FHR0603", "an expression has a variable that no `for` around it has"},
+    {"FHR0604", "an expression divides by zero, or leaves 64 bits"},
+    {"FHR0605", "the `for` of a document make more than 1,000,000 items, or more text than 64 MiB"},
     {"FHR0901", "what is asked for does not fit, and cannot be made to"},
     {"FHR0902", "the search limit was reached before an answer was"},
     {"FHR0903", "bytes moved, a peak or the predicted time are worse than the baseline's"},
@@ -150,12 +157,37 @@ std::string render(const Diagnostic& diagnostic, const Sources& sources, bool co
 }
 
 void sort_by_place(std::vector<Diagnostic>& diagnostics) {
-  const auto key = [](const Diagnostic& d) { return std::tie(d.place, d.code, d.message); };
-  std::sort(diagnostics.begin(), diagnostics.end(),
-            [&](const Diagnostic& a, const Diagnostic& b) { return key(a) < key(b); });
-  diagnostics.erase(std::unique(diagnostics.begin(), diagnostics.end(),
-                                [&](const Diagnostic& a, const Diagnostic& b) { return key(a) == key(b); }),
-                    diagnostics.end());
+  // Items of one `for` keep their order.
+  static const std::string kSame;
+  const auto key = [](const Diagnostic& d) {
+    const bool item = !d.place.instance.empty();
+    return std::tuple<const std::string&, int, int, const std::string&, bool, const std::string&>(
+        d.place.file.str(), d.place.line, d.place.column, d.code, item, item ? kSame : d.message);
+  };
+  const auto whole = [](const Diagnostic& d) { return std::tie(d.place, d.code, d.message); };
+  std::stable_sort(diagnostics.begin(), diagnostics.end(),
+                   [&](const Diagnostic& a, const Diagnostic& b) { return key(a) < key(b); });
+  diagnostics.erase(
+      std::unique(diagnostics.begin(), diagnostics.end(),
+                  [&](const Diagnostic& a, const Diagnostic& b) { return whole(a) == whole(b); }),
+      diagnostics.end());
+}
+
+void name_instances(std::vector<Diagnostic>& diagnostics) {
+  const auto same = [](const Diagnostic& a, const Diagnostic& b) {
+    return a.code == b.code && a.place.file == b.place.file && a.place.line == b.place.line &&
+           a.place.column == b.place.column && !b.place.instance.empty();
+  };
+  std::vector<Diagnostic> kept;
+  for (std::size_t i = 0; i < diagnostics.size();) {
+    Diagnostic& first = kept.emplace_back(std::move(diagnostics[i++]));
+    if (first.place.instance.empty()) continue;
+    std::size_t more = 0;
+    for (; i < diagnostics.size() && same(first, diagnostics[i]); ++i) ++more;
+    first.message += more == 0 ? fmt::format(" ({})", first.place.instance.str())
+                               : fmt::format(" ({}, and for {} more)", first.place.instance.str(), more);
+  }
+  diagnostics = std::move(kept);
 }
 
 }  // namespace fheres::documents

@@ -15,6 +15,7 @@ namespace fheres::documents {
 namespace {
 
 constexpr const char* kApiVersion = "fheres/v1";
+constexpr const char* kUnknownName = "FHR0301";
 // Nobody reads more, and a hostile file could ask for millions.
 constexpr std::size_t kMaxDiagnostics = 1000;
 
@@ -48,7 +49,11 @@ std::string kind_in(const Node& root) {
 
 template <class Checked>
 void move_problems(Context& context, Checked& checked) {
-  for (workload::Problem& problem : checked.problems) context.diagnostics.push_back(std::move(problem));
+  for (workload::Problem& problem : checked.problems) {
+    // A name of an item that could not be made is not unknown.
+    if (context.expansion_failed && problem.code == kUnknownName) continue;
+    context.diagnostics.push_back(std::move(problem));
+  }
 }
 
 std::optional<Model> read_model(Context& context, const Node& root) {
@@ -148,6 +153,7 @@ Loaded load_text(std::string_view text, const std::string& name, const std::file
   if (!loaded.diagnostics.empty()) {
     loaded.model.reset();
     sort_by_place(loaded.diagnostics);
+    name_instances(loaded.diagnostics);
     if (loaded.diagnostics.size() > kMaxDiagnostics) {
       const std::size_t more = loaded.diagnostics.size() - kMaxDiagnostics;
       loaded.diagnostics.resize(kMaxDiagnostics);

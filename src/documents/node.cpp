@@ -32,7 +32,7 @@ class View : public std::streambuf {
 /// Turns the parser's byte positions into lines and columns of characters.
 class Positions {
  public:
-  Positions(std::string_view text, std::string file) : text_(text), file_(std::move(file)) {
+  Positions(std::string_view text, SharedText file) : text_(text), file_(std::move(file)) {
     starts_.push_back(0);
     for (std::size_t i = 0; i < text.size(); ++i) {
       if (text[i] == '\n') starts_.push_back(i + 1);
@@ -44,6 +44,13 @@ class Positions {
     int column = std::max(mark.column, 0);
     if (line < starts_.size()) column = characters_before(line, static_cast<std::size_t>(column));
     return {file_, static_cast<int>(line) + 1, column + 1, std::max(length, 1)};
+  }
+
+  std::string_view line(const YAML::Mark& mark) const {
+    const auto line = static_cast<std::size_t>(std::max(mark.line, 0));
+    if (line >= starts_.size()) return {};
+    const std::string_view rest = text_.substr(starts_[line]);
+    return rest.substr(0, rest.find('\n'));
   }
 
  private:
@@ -63,7 +70,7 @@ class Positions {
   mutable std::size_t line_ = 0, bytes_ = 0;
   mutable int characters_ = 0;
   std::string_view text_;
-  std::string file_;
+  SharedText file_;
   std::vector<std::size_t> starts_;
 };
 
@@ -294,8 +301,10 @@ std::shared_ptr<const Node> parse_checked(std::string_view text, const std::stri
     std::string message = error.msg;
     if (!message.empty() && message[0] >= 'A' && message[0] <= 'Z')
       message[0] = static_cast<char>(message[0] + 32);
+    const bool expression = positions.line(error.mark).find("${") != std::string_view::npos;
     diagnostics.push_back(
-        {"FHR0005", positions.place(error.mark, 1), fmt::format("this is no YAML: {}", message), {}});
+        {"FHR0005", positions.place(error.mark, 1), fmt::format("this is no YAML: {}", message),
+         expression ? "inside { } and [ ] a text with ${...} needs quotes: \"x${t}\"" : ""});
   } catch (const Stop&) {
     // Its diagnostic is recorded.
   }

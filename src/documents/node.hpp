@@ -15,7 +15,9 @@ struct Limits {
   std::size_t bytes = 16 * 1024 * 1024;
   int depth = 64;
   std::uint64_t alias_nodes = 100'000;
-  std::uint64_t nodes = 1'000'000;
+  std::uint64_t nodes = 1'000'000;                  // of a file; and of everything that `for` makes
+  std::uint64_t expanded_items = 1'000'000;         // made by `for`
+  std::uint64_t expanded_bytes = 64 * 1024 * 1024;  // of their texts
 };
 
 /// One node of a document, with its place. Immutable once parsed; nodes behind aliases are shared, not copied.

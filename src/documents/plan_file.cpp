@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "expand.hpp"
 #include "sections.hpp"
 
 namespace fheres::documents {
@@ -23,6 +24,20 @@ void read_produced(Context& context, const Node& node, std::vector<workload::Pro
   if (good) produce.push_back(std::move(draft));
 }
 
+/// `{from: workspace, bytes: 2 MiB}`.
+void read_carved(Context& context, const Node& node, std::vector<workload::CarvedDraft>& workspace) {
+  MapReader map(context, node, "a block of the body");
+  workload::CarvedDraft draft;
+  const auto before = context.diagnostics.size();
+  if (const Node* bytes = map.need("bytes")) draft.bytes = read_bytes(context, *bytes).value_or(0);
+  if (const Node* from = map.need("from")) {
+    if (const auto label = read_text(context, *from, "from")) draft.from = {*label, from->place};
+  }
+  const bool good = context.diagnostics.size() == before;
+  map.finish();
+  if (good) workspace.push_back(std::move(draft));
+}
+
 }  // namespace
 
 workload::ProgramStageDraft read_plan_stage(Context& context, const Node& node) {
@@ -36,6 +51,11 @@ workload::ProgramStageDraft read_plan_stage(Context& context, const Node& node) 
   if (const Node* list = map.get("reserve")) stage.reserve = read_reservations(context, *list);
   if (const Node* list = map.get("enter")) stage.enter = read_actions(context, *list);
   if (const Node* list = map.get("prefetch")) stage.prefetch = read_actions(context, *list);
+  if (const Node* list = map.get("require")) stage.require = read_requirements(context, *list);
+  if (const Node* list = map.get("workspace")) {
+    for (const auto& item : read_list(context, *list, "workspace"))
+      read_carved(context, *item, stage.workspace);
+  }
   if (const Node* list = map.get("produce")) {
     for (const auto& item : read_list(context, *list, "produce"))
       read_produced(context, *item, stage.produce);
@@ -61,13 +81,14 @@ workload::ProgramDraft read_plan(Context& context, MapReader& document) {
   }
   draft.world = read_world(context, document, true);
   if (const Node* stages = document.need("stages")) {
-    for (const auto& item : read_list(context, *stages, "stages")) {
-      draft.stages.push_back(read_plan_stage(context, *item));
-    }
+    read_list(context, *stages, "stages");
+    expand_items(context, *stages,
+                 [&](const Node& item) { draft.stages.push_back(read_plan_stage(context, item)); });
     if (stages->kind == Node::Kind::sequence && stages->items.empty()) {
       context.report("FHR0105", stages->place, "stages is empty, expected at least one");
     }
   }
+  if (const Node* node = document.get("evidence")) draft.evidence = read_evidence(context, *node);
   document.finish();
   return draft;
 }

@@ -26,7 +26,10 @@ struct Context {
   LoadOptions options;
   std::vector<Diagnostic> diagnostics;
   Sources sources;
+  std::uint64_t range_items = 0;  // values that ranges such as 0..7 stand for: bounded too
   Bytes total_bytes = 0;  // of all sizes in the document: bounded, so that no sum of them can overflow
+  std::uint64_t expanded_items = 0, expanded_nodes = 0, expanded_bytes = 0;  // made by `for`
+  bool expansion_failed = false;  // some item was not made, which has been reported: its name is not known
 
   void report(const char* code, const Place& place, const std::string& message,
               const std::string& hint = {}) {
@@ -34,6 +37,9 @@ struct Context {
     diagnostics.push_back({code, place, clipped(message, 400), clipped(hint, 400)});
   }
 };
+
+/// As many as a document may have nodes.
+inline constexpr std::uint64_t kMostRangeItems = 1'000'000;
 
 /// Readers of single nodes. Each reports what is wrong and then returns nothing.
 std::optional<std::string> read_text(Context& context, const Node& node, const char* what);

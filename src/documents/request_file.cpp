@@ -2,6 +2,7 @@
 
 #include <fheres/workload/check.hpp>
 
+#include "expand.hpp"
 #include "sections.hpp"
 
 namespace fheres::documents {
@@ -43,10 +44,11 @@ workload::RequestSetDraft read_requests(Context& context, MapReader& document) {
     draft.world = read_world(context, document, false);
   }
   if (const Node* requests = document.need("requests")) {
-    for (const auto& item : read_list(context, *requests, "requests")) {
+    read_list(context, *requests, "requests");
+    expand_items(context, *requests, [&](const Node& item) {
       workload::RequestDraft request;
-      MapReader map(context, *item, "a request");
-      request.name.place = item->place;
+      MapReader map(context, item, "a request");
+      request.name.place = item.place;
       if (const Node* name = map.need("name")) {
         if (const auto read = read_name(context, *name, "a request's name")) request.name = *read;
       }
@@ -59,7 +61,7 @@ workload::RequestSetDraft read_requests(Context& context, MapReader& document) {
       if (const Node* reserve = map.get("reserve")) request.reserve = read_reservations(context, *reserve);
       map.finish();
       draft.requests.push_back(std::move(request));
-    }
+    });
     if (requests->kind == Node::Kind::sequence && requests->items.empty()) {
       context.report("FHR0105", requests->place, "requests is empty, expected at least one");
     }

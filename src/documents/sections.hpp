@@ -23,6 +23,7 @@ std::vector<workload::ActionDraft> read_actions(Context& context, const Node& no
 /// `auto` gives nothing.
 std::optional<std::vector<workload::Reservation>> read_reserve(Context& context, const Node& node);
 
+workload::Evidence read_evidence(Context& context, const Node& node);
 workload::WorkloadDraft read_workload(Context& context, MapReader& document);
 workload::ProgramDraft read_plan(Context& context, MapReader& document);
 workload::RequestSetDraft read_requests(Context& context, MapReader& document);

@@ -5,6 +5,7 @@
 
 #include <fheres/workload/check.hpp>
 
+#include "expand.hpp"
 #include "sections.hpp"
 
 namespace fheres::documents {
@@ -45,12 +46,20 @@ std::optional<workload::Message> read_ramp(Context& context, const Node& node) {
   return message;
 }
 
+/// 0 where there is none.
+std::uint64_t read_period(Context& context, MapReader& map) {
+  const Node* period = map.get("period");
+  if (!period) return 0;
+  return static_cast<std::uint64_t>(read_integer(context, *period, "period", 1, 1 << 16).value_or(0));
+}
+
 std::optional<workload::Message> read_random(Context& context, const Node& node) {
   workload::RandomMessage message;
   MapReader map(context, node, "random");
   if (const Node* seed = map.need("seed")) message.seed = read_unsigned(context, *seed, "seed").value_or(0);
   read_double(context, map, "low", message.low);
   read_double(context, map, "high", message.high);
+  message.period = read_period(context, map);
   map.finish();
   if (map.valid() && !(message.low < message.high)) {
     context.report("FHR0107", node.place,
@@ -59,9 +68,18 @@ std::optional<workload::Message> read_random(Context& context, const Node& node)
   return message;
 }
 
+/// `[1, 2]`, or `{values: [1, 2], period: 32}`.
 std::optional<workload::Message> read_list_message(Context& context, const Node& node) {
   workload::ListMessage message;
-  for (const auto& item : read_list(context, node, "list")) {
+  const Node* values = &node;
+  if (node.kind == Node::Kind::map) {
+    MapReader map(context, node, "list");
+    values = map.need("values");
+    message.period = read_period(context, map);
+    map.finish();
+    if (!values) return message;
+  }
+  for (const auto& item : read_list(context, *values, "list")) {
     message.values.push_back(read_real(context, *item, "a number of the list").value_or(0));
   }
   return message;
@@ -123,6 +141,10 @@ void read_kind(Context& context, const Node& node, ValueDraft& draft) {
     if (const Node* use = map.get("for")) {
       draft.for_addition = read_choice(context, *use, "for", {"multiply", "add"}) == 1u;
     }
+    if (const Node* form = map.get("form")) {
+      draft.form_place = form->place;
+      draft.compact = read_choice(context, *form, "form", {"prepared", "compact"}) == 1u;
+    }
   } else {
     read_key(context, map, draft);
   }
@@ -169,6 +191,14 @@ void read_source(Context& context, const Node& node, ValueDraft& draft) {
                  fmt::format("`{}` is no plaintext: only those are encoded again", draft.name.text));
 }
 
+/// A Plan says where a value is made again, and not how.
+void read_plan_source(Context& context, const Node& node, ValueDraft& draft) {
+  draft.source_place = node.place;
+  MapReader map(context, node, "source");
+  if (const Node* at = map.need("at")) draft.source = read_location(context, *at);
+  map.finish();
+}
+
 /// Everything of a value but its kind.
 void read_common(Context& context, MapReader& map, bool plan, ValueDraft& draft) {
   if (const Node* at = map.get("at")) read_at(context, *at, draft);
@@ -204,8 +234,15 @@ void read_value(Context& context, const Node::Entry& entry, bool plan, std::vect
     draft.kind = value;
     draft.kind_place = found->place;
   }
-  if (!plan) {
-    if (const Node* source = map.get("source")) read_source(context, *source, draft);
+  if (const Node* source = map.get("source")) {
+    if (plan) {
+      read_plan_source(context, *source, draft);
+    } else {
+      read_source(context, *source, draft);
+    }
+  }
+  if (plan) {
+    if (const Node* backing = map.get("backing")) draft.backing = read_name(context, *backing, "backing");
   }
   if (kind) {
     read_kind(context, *kind->value, draft);
@@ -341,7 +378,8 @@ workload::WorldDraft read_world(Context& context, MapReader& document, bool plan
     if (node->kind != Node::Kind::map) {
       context.report("FHR0106", node->place, fmt::format("values is {}, expected a map", kind_of(*node)));
     }
-    for (const Node::Entry& entry : node->entries) read_value(context, entry, plan, world.values);
+    expand_entries(context, *node,
+                   [&](const Node::Entry& entry) { read_value(context, entry, plan, world.values); });
   }
   return world;
 }

@@ -1,112 +1,32 @@
 #include <fmt/format.h>
 
+#include "expand.hpp"
+#include "operation_section.hpp"
 #include "sections.hpp"
 
 namespace fheres::documents {
 namespace {
 
-using workload::OperationDraft;
 using workload::PlanDraft;
 using workload::StageDraft;
 
-/// `multiply_scalar: [x, 0.5]`.
-void read_with_scalar(Context& context, const Node::Entry& operation, OperationDraft& draft) {
-  const Node& value = *operation.value;
-  if (value.kind != Node::Kind::sequence || value.items.size() != 2) {
-    context.report("FHR0106", value.place,
-                   fmt::format("`{0}` is {1}, expected an operand and a number such as {{{0}: [x, 0.5]}}",
-                               operation.key, kind_of(value)));
-    draft.beside_is_bad = true;
+/// `{y: {}, z: {check: false}}` or `[y]`.
+void read_outputs(Context& context, const Node& node, StageDraft& stage) {
+  if (node.kind != Node::Kind::map) {
+    stage.outputs = read_names(context, node, "an output's name");
     return;
   }
-  if (auto name = read_name(context, *value.items[0], "an operand's name"))
-    draft.operands.push_back(std::move(*name));
-  draft.scalar = read_real(context, *value.items[1], "a scalar");
-  if (!draft.scalar) draft.beside_is_bad = true;
-}
-
-/// `count` beside sum_slots, `coefficients` and `basis` beside polynomial.
-void read_beside(Context& context, const Node::Entry& entry, const std::string& operation,
-                 OperationDraft& draft) {
-  if (operation != (entry.key == "count" ? "sum_slots" : "polynomial")) {
-    context.report("FHR0103", entry.place, fmt::format("`{}` takes no {}", operation, entry.key));
-  } else if (entry.key == "count") {
-    draft.count = read_integer(context, *entry.value, "count", 2, 1 << 16);
-    draft.beside_is_bad = draft.beside_is_bad || !draft.count;
-  } else if (entry.key == "basis") {
-    const auto basis = read_choice(context, *entry.value, "basis", {"power", "chebyshev"});
-    if (basis) draft.basis = static_cast<scheme::PolynomialBasis>(*basis);
-    draft.beside_is_bad = draft.beside_is_bad || !basis;
-  } else {
-    draft.coefficients.emplace();
-    draft.beside_is_bad = draft.beside_is_bad || entry.value->kind != Node::Kind::sequence;
-    for (const auto& item : read_list(context, *entry.value, "coefficients")) {
-      const auto value = read_real(context, *item, "a coefficient");
-      draft.beside_is_bad = draft.beside_is_bad || !value;
-      draft.coefficients->push_back(value.value_or(0));
-    }
-  }
-}
-
-/// `- rotated: {rotate: x, key: rot1}`.
-void read_operation(Context& context, const Node& node, std::vector<OperationDraft>& body) {
-  const Node::Entry* result = read_single(context, node, "result");
-  if (!result || !check_name(context, result->key, result->place, "a result's name")) return;
-  OperationDraft draft;
-  draft.result = {result->key, result->place};
-  const Node& value = *result->value;
-  if (value.kind != Node::Kind::map) {
-    context.report("FHR0106", value.place,
-                   fmt::format("an operation is {}, expected a map such as {{add: [x, y]}}", kind_of(value)));
-    return;
-  }
-  const Node::Entry* operation = nullptr;
-  std::vector<const Node::Entry*> beside;
-  for (const Node::Entry& entry : value.entries) {
-    if (entry.key == "key") {
-      draft.key = read_name(context, *entry.value, "a key's name");
-    } else if (entry.key == "steps") {
-      draft.steps_place = entry.value->place;
-      draft.steps = read_integer(context, *entry.value, "steps", -(1 << 17), 1 << 17);
-    } else if (entry.key == "count" || entry.key == "coefficients" || entry.key == "basis") {
-      beside.push_back(&entry);
-    } else if (operation) {
-      context.report(
-          "FHR0113", entry.place,
-          fmt::format("`{}` stands beside `{}`, expected one operation and, where it takes one, `key`",
-                      entry.key, operation->key));
-    } else {
-      operation = &entry;
-    }
-  }
-  if (!operation) {
-    context.report("FHR0105", value.place, fmt::format("`{}` has no operation", result->key));
-    return;
-  }
-  draft.operation = {clipped(operation->key), operation->place};
-  const auto known = scheme::operation_named(operation->key);
-  if (known && scheme::takes_scalar(*known)) {
-    read_with_scalar(context, *operation, draft);
-  } else {
-    draft.operands = read_names(context, *operation->value, "an operand's name");
-  }
-  if (draft.steps && operation->key != "rotate") {
-    context.report("FHR0103", draft.steps_place, fmt::format("`{}` takes no steps", operation->key));
-  }
-  for (const Node::Entry* entry : beside) read_beside(context, *entry, operation->key, draft);
-  body.push_back(std::move(draft));
-}
-
-/// `{y: {}}` or `[y]`.
-std::vector<Name> read_outputs(Context& context, const Node& node) {
-  if (node.kind != Node::Kind::map) return read_names(context, node, "an output's name");
-  std::vector<Name> outputs;
   for (const Node::Entry& entry : node.entries) {
-    if (entry.value->kind != Node::Kind::null) MapReader(context, *entry.value, "an output").finish();
+    if (entry.value->kind != Node::Kind::null) {
+      MapReader map(context, *entry.value, "an output");
+      if (const Node* check = map.get("check")) {
+        if (read_choice(context, *check, "check", {"true", "false"}) == 1u) stage.unchecked.insert(entry.key);
+      }
+      map.finish();
+    }
     if (check_name(context, entry.key, entry.place, "an output's name"))
-      outputs.push_back({entry.key, entry.place});
+      stage.outputs.push_back({entry.key, entry.place});
   }
-  return outputs;
 }
 
 /// The plan of a stage in another document: its actions and reservations; what it produces is the body's matter here.
@@ -161,7 +81,7 @@ StageDraft read_stage(Context& context, const Node& node) {
     stage.body_is_given = body->kind != Node::Kind::sequence || !body->items.empty();
     for (const auto& item : read_list(context, *body, "body")) read_operation(context, *item, stage.body);
   }
-  if (const Node* outputs = map.get("outputs")) stage.outputs = read_outputs(context, *outputs);
+  if (const Node* outputs = map.get("outputs")) read_outputs(context, *outputs, stage);
   if (const Node* require = map.get("require")) {
     stage.body_is_given =
         stage.body_is_given || require->kind != Node::Kind::map || !require->entries.empty();
@@ -197,9 +117,10 @@ workload::WorkloadDraft read_workload(Context& context, MapReader& document) {
   if (const Node* seed = document.get("seed")) draft.seed = read_unsigned(context, *seed, "seed");
   draft.world = read_world(context, document, false);
   if (const Node* stages = document.need("stages")) {
-    for (const auto& item : read_list(context, *stages, "stages")) {
-      draft.stages.push_back(read_stage(context, *item));
-    }
+    read_list(context, *stages, "stages");
+    expand_items(
+        context, *stages, [&](const Node& item) { draft.stages.push_back(read_stage(context, item)); },
+        "stages");
     if (stages->kind == Node::Kind::sequence && stages->items.empty()) {
       context.report("FHR0105", stages->place, "stages is empty, expected at least one");
     }

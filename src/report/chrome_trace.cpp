@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <map>
 
 #include <fmt/format.h>
@@ -8,28 +7,16 @@
 namespace fheres::report {
 namespace {
 
-using memory::Location;
-using runtime::RunReport;
-
 constexpr int kProcess = 1;
 constexpr int kHostTrack = 1;
 
-int copy_track(Location device) { return 10 + 2 * device.device(); }
-int operation_track(Location device) { return 11 + 2 * device.device(); }
-
-/// The device whose copy stream a transition used, if any.
-std::optional<Location> copying_device(const residency::TransitionReport& transition) {
-  for (const auto& end : {transition.destination, transition.source}) {
-    if (end && end->is_cuda() && transition.bytes != 0) return end;
-  }
-  return std::nullopt;
-}
+double micros(std::int64_t time_ns) { return static_cast<double>(time_ns) / 1000.0; }
 
 double mebibytes(Bytes bytes) { return static_cast<double>(bytes) / static_cast<double>(kMiB); }
 
 class Writer {
  public:
-  explicit Writer(const RunReport& report) : report_(report), names_(names_of(report)) {}
+  explicit Writer(const Timeline& timeline) : timeline_(timeline) {}
 
   Json write() {
     events_.push_back({{"ph", "M"},
@@ -37,145 +24,123 @@ class Writer {
                        {"tid", 0},
                        {"name", "process_name"},
                        {"args", {{"name", "fheres"}}}});
-    name_track(kHostTrack, "host");
-    for (const auto& transition : report_.placement) add_transition(transition);
-    for (const runtime::StageRun& stage : report_.stages) add_stage(stage);
+    name_tracks();
+    for (const Timeline::Stage& stage : timeline_.stages) {
+      slice(kHostTrack, stage.name, "stage", stage.start_ns, stage.end_ns,
+            {{"moved_bytes", stage.moved_bytes}, {"complete", stage.complete}});
+    }
+    for (const Timeline::Transition& transition : timeline_.transitions) add_transition(transition);
+    for (const Timeline::Operation& operation : timeline_.operations) {
+      slice(tracks_.at(operation.track), fmt::format("{} = {}", operation.result, operation.operation),
+            "operation", operation.start_ns, operation.end_ns,
+            {{"at", operation.at}, {"reads", operation.reads}, {"stage", operation.stage}});
+    }
+    add_arrows();
     add_lives();
     add_counters();
     return {{"traceEvents", std::move(events_)},
             {"displayTimeUnit", "ms"},
-            {"otherData", {{"device", report_.device}, {"parameters", report_.parameters}}}};
+            {"otherData",
+             {{"document", timeline_.document},
+              {"device", timeline_.device},
+              {"parameters", timeline_.parameters},
+              {"outcome", timeline_.outcome}}}};
   }
 
  private:
-  static std::map<residency::HandleId, std::string> names_of(const RunReport& report) {
-    std::map<residency::HandleId, std::string> names;
-    for (const auto& value : report.final_snapshot.values) names.emplace(value.handle, value.spec->name);
-    return names;
-  }
-
-  double micros(std::int64_t time_ns) const {
-    return static_cast<double>(std::max<std::int64_t>(0, time_ns - report_.start_ns)) / 1000.0;
+  /// Numbers and orders the tracks as the timeline has them: 1 is the host.
+  void name_tracks() {
+    for (const std::string& name : timeline_.tracks) {
+      const int track = kHostTrack + static_cast<int>(tracks_.size());
+      tracks_.emplace(name, track);
+      for (const auto& [kind, args] : {std::pair<const char*, Json>{"thread_name", {{"name", name}}},
+                                       {"thread_sort_index", {{"sort_index", track}}}}) {
+        events_.push_back({{"ph", "M"}, {"pid", kProcess}, {"tid", track}, {"name", kind}, {"args", args}});
+      }
+    }
   }
 
   Json event(const char* phase, int track, const std::string& name, std::int64_t time_ns) const {
     return {{"ph", phase}, {"pid", kProcess}, {"tid", track}, {"name", name}, {"ts", micros(time_ns)}};
   }
 
-  void name_track(int track, const std::string& name) {
-    if (!named_.emplace(track, name).second) return;
-    events_.push_back({{"ph", "M"},
-                       {"pid", kProcess},
-                       {"tid", track},
-                       {"name", "thread_name"},
-                       {"args", {{"name", name}}}});
-  }
-
   void slice(int track, const std::string& name, const char* category, std::int64_t start, std::int64_t end,
              Json args) {
     Json json = event("X", track, name, start);
-    json["dur"] = std::max(0.0, micros(end) - micros(start));
+    json["dur"] = micros(end - start);
     json["cat"] = category;
     json["args"] = std::move(args);
     events_.push_back(std::move(json));
   }
 
-  void add_transition(const residency::TransitionReport& transition) {
-    if (transition.no_op()) return;
-    const residency::HandleId value = residency::value_of(transition.action);
-    const std::string name = fmt::format("{} {}", residency::verb_of(transition.action), names_[value]);
-    Json args = {{"bytes", transition.bytes}};
-    if (transition.source) args["source"] = transition.source->name();
-    if (transition.destination) args["destination"] = transition.destination->name();
-    const std::optional<Location> device = copying_device(transition);
-    const int track = device ? copy_track(*device) : kHostTrack;
-    if (device) name_track(track, fmt::format("{} copies", device->name()));
-    // An asynchronous copy's slice is its queueing, so that slices of a track nest; its own time is a span.
-    const std::int64_t end = transition.asynchronous ? transition.queued_ns : transition.end_ns;
-    if (transition.asynchronous) {
-      for (const char* phase : {"b", "e"}) {
-        Json json = event(phase, track, name, *phase == 'b' ? transition.start_ns : transition.end_ns);
-        json["cat"] = "prefetch";
-        json["id2"] = {{"local", fmt::format("{:#x}", next_prefetch_)}};
-        events_.push_back(std::move(json));
-      }
-      ++next_prefetch_;
+  void span(const char* category, const std::string& name, std::int64_t start, std::int64_t end,
+            const Json& args) {
+    for (const char* phase : {"b", "e"}) {
+      Json json = event(phase, kHostTrack, name, *phase == 'b' ? start : end);
+      json["cat"] = category;
+      json["id2"] = {{"local", fmt::format("{:#x}", next_span_)}};  // of this process, not of the whole trace
+      if (*phase == 'b') json["args"] = args;
+      events_.push_back(std::move(json));
     }
-    slice(track, name, "transition", transition.start_ns, end, std::move(args));
-    if (transition.destination) {
-      arrivals_[{names_[value], *transition.destination}] = {track, transition.start_ns, end};
-    }
+    ++next_span_;
   }
 
-  void add_stage(const runtime::StageRun& stage) {
-    slice(kHostTrack, stage.name, "stage", stage.start_ns, stage.end_ns,
-          {{"moved_bytes", stage.explanation.moved_bytes()}, {"complete", stage.complete}});
-    for (const residency::ActionReport& action : stage.report.actions) add_transition(action.transition);
-    for (const runtime::OperationRun& operation : stage.operations) add_operation(operation);
+  void add_transition(const Timeline::Transition& item) {
+    const std::string name = fmt::format("{} {}", item.verb, item.value);
+    Json args = {{"value", item.value}, {"bytes", item.bytes}};
+    if (!item.source.empty()) args["source"] = item.source;
+    if (!item.destination.empty()) args["destination"] = item.destination;
+    if (!item.stage.empty()) args["stage"] = item.stage;
+    if (item.asynchronous) {
+      args["stall_us"] = micros(item.stall_ns);
+      args["device_waits"] = item.device_waits;
+      // Its slice is the queueing, so that slices of a track nest; its own time is a span.
+      span("prefetch", name, item.start_ns, item.arrived_ns, {{"bytes", item.bytes}});
+    }
+    slice(tracks_.at(item.track), name, "transition", item.start_ns, item.end_ns, std::move(args));
   }
 
-  void add_operation(const runtime::OperationRun& operation) {
-    if (operation.end_ns == 0) return;  // never completed, or not timed
-    const int track = operation_track(operation.at);
-    name_track(track, fmt::format("{} operations", operation.at.name()));
-    slice(track, fmt::format("{} = {}", operation.result, operation.operation), "operation",
-          operation.start_ns, operation.end_ns, {{"reads", operation.reads}});
-    for (const std::string& value : operation.reads) {
-      const auto arrival = arrivals_.find({value, operation.at});
-      if (arrival == arrivals_.end() || arrival->second.end_ns > operation.start_ns) continue;
-      const int id = next_flow_++;
-      for (const char* phase : {"s", "f"}) {
-        const bool start = *phase == 's';
-        Json json = event(phase, start ? arrival->second.track : track, value,
-                          start ? arrival->second.start_ns : operation.start_ns);
-        json["cat"] = "arrival";
-        json["id"] = id;
-        if (!start) json["bp"] = "e";
-        events_.push_back(std::move(json));
-      }
+  void add_arrows() {
+    int id = 1;
+    for (const Timeline::Arrow& arrow : timeline_.arrows) {
+      const Timeline::Transition& from = timeline_.transitions[arrow.transition];
+      const Timeline::Operation& to = timeline_.operations[arrow.operation];
+      Json start = event("s", tracks_.at(from.track), from.value, from.start_ns);
+      start["cat"] = "arrival";
+      start["id"] = id;
+      events_.push_back(std::move(start));
+      Json end = event("f", tracks_.at(to.track), from.value, to.start_ns);
+      end["cat"] = "arrival";
+      end["id"] = id++;
+      end["bp"] = "e";
+      events_.push_back(std::move(end));
     }
   }
 
   void add_lives() {
-    int id = 1;
-    for (const runtime::Life& life : report_.lives) {
-      for (const char* phase : {"b", "e"}) {
-        Json json = event(phase, kHostTrack, fmt::format("{} @ {}", life.value, life.at.name()),
-                          *phase == 'b' ? life.start_ns : life.end_ns);
-        json["cat"] = "residency";
-        json["id2"] = {{"local", fmt::format("{:#x}", id)}};  // of this process, not of the whole trace
-        if (*phase == 'b') json["args"] = {{"bytes", life.bytes}};
-        events_.push_back(std::move(json));
-      }
-      ++id;
+    for (const Timeline::Life& life : timeline_.lives) {
+      span("residency", fmt::format("{} @ {}", life.value, life.at), life.start_ns, life.end_ns,
+           {{"bytes", life.bytes}});
     }
   }
 
   void add_counters() {
-    for (const runtime::ChargeSample& sample : report_.charges) {
-      Json json = event("C", kHostTrack, fmt::format("{} MiB", sample.at.name()), sample.time_ns);
+    for (const Timeline::Charge& sample : timeline_.charges) {
+      Json json = event("C", kHostTrack, fmt::format("{} MiB", sample.at), sample.time_ns);
       json["args"] = {{"used", mebibytes(sample.used)}, {"reserved", mebibytes(sample.reserved)}};
       if (sample.budget) json["args"]["budget"] = mebibytes(*sample.budget);
       events_.push_back(std::move(json));
     }
   }
 
-  struct Arrival {
-    int track;
-    std::int64_t start_ns, end_ns;
-  };
-
-  const RunReport& report_;
-  std::map<residency::HandleId, std::string> names_;
-  std::map<int, std::string> named_;
-  std::map<std::pair<std::string, Location>, Arrival> arrivals_;
-  int next_flow_ = 1;
-  int next_prefetch_ = 1;
+  const Timeline& timeline_;
+  std::map<std::string, int> tracks_;
+  int next_span_ = 1;
   Json events_ = Json::array();
 };
 
 }  // namespace
 
-Json chrome_trace(const runtime::RunReport& report) { return Writer(report).write(); }
+Json chrome_trace(const Timeline& timeline) { return Writer(timeline).write(); }
 
 }  // namespace fheres::report

@@ -187,6 +187,7 @@ Json to_json(const residency::TransitionReport& transition, const NameOf& names)
                {"timing",
                 {{"start_ns", transition.start_ns},
                  {"end_ns", transition.end_ns},
+                 {"queued_ns", transition.queued_ns},
                  {"arriving", transition.arriving},
                  {"stall_ns", transition.stall_ns},
                  {"device_waits", transition.device_waits}}}};

@@ -18,7 +18,7 @@ const char* answer_name(workload::Answer answer) {
 
 Json place_json(const workload::Place& place) {
   if (!place.known()) return nullptr;
-  return {{"file", place.file}, {"line", place.line}, {"column", place.column}};
+  return {{"file", place.file.str()}, {"line", place.line}, {"column", place.column}};
 }
 
 Json head(const workload::Rehearsal& rehearsal, const char* schema, const std::string& name,

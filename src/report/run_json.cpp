@@ -19,6 +19,7 @@ Json stage_json(const runtime::StageRun& stage, const NameOf& names) {
   for (const runtime::OperationRun& operation : stage.operations) {
     operations.push_back({{"result", operation.result},
                           {"operation", operation.operation},
+                          {"at", operation.at.name()},
                           {"reads", operation.reads},
                           {"timing", {{"start_ns", operation.start_ns}, {"end_ns", operation.end_ns}}}});
   }
@@ -95,6 +96,27 @@ Json failure_json(const runtime::RunReport& report, const NameOf& names) {
           {"committed", {{"stages", stages}, {"transitions", transitions}}}};
 }
 
+/// Lives and charges over time: which samples there are hangs on when asynchronous copies end.
+Json observed_json(const runtime::RunReport& report) {
+  Json lives = Json::array();
+  for (const runtime::Life& life : report.lives) {
+    lives.push_back({{"value", life.value},
+                     {"at", life.at.name()},
+                     {"bytes", life.bytes},
+                     {"start_ns", life.start_ns},
+                     {"end_ns", life.end_ns}});
+  }
+  Json charges = Json::array();
+  for (const runtime::ChargeSample& sample : report.charges) {
+    charges.push_back({{"time_ns", sample.time_ns},
+                       {"at", sample.at.name()},
+                       {"used", sample.used},
+                       {"reserved", sample.reserved},
+                       {"budget", sample.budget ? Json(*sample.budget) : Json(nullptr)}});
+  }
+  return {{"lives", std::move(lives)}, {"charges", std::move(charges)}};
+}
+
 }  // namespace
 
 Json run_json(const runtime::RunReport& report, const RunContext& context) {
@@ -135,6 +157,7 @@ Json run_json(const runtime::RunReport& report, const RunContext& context) {
         {"largest_error", two_digits(report.largest_error())}}},
       {"final", to_json(report.final_snapshot)},
       {"warnings", report.warnings},
+      {"observed", observed_json(report)},
       {"timing", {{"start_ns", report.start_ns}, {"end_ns", report.end_ns}}}};
 }
 

@@ -70,7 +70,7 @@ void add_stage_rows(Table& table, const workload::StageRehearsal& stage, const N
 }
 
 std::string place_text(const workload::Place& place) {
-  return place.known() ? fmt::format("{}:{}:{}", place.file, place.line, place.column) : std::string();
+  return place.known() ? fmt::format("{}:{}:{}", place.file.str(), place.line, place.column) : std::string();
 }
 
 std::string budget_text(std::optional<Bytes> budget) { return budget ? format_bytes(*budget) : "none"; }

@@ -21,10 +21,14 @@ Layout Core::layout(std::optional<std::span<const HandleId>> only) const {
         now.add(value, placed.at,
                 {regions[placed.at.index()]->offset_of(placed.block), placed.block.bytes()});
   };
-  for (const Arriving& a : arrivals)
-    if (a.temporary && follow(a.at))
-      now.keep_for_arrival(a.value, a.at,
-                           {regions[a.at.index()]->offset_of(a.temporary), a.temporary.bytes()});
+  for (const Arriving& a : arrivals) {
+    const auto keep = [&](Location at, const memory::Block& block) {
+      if (block && follow(at))
+        now.keep_for_arrival(a.value, a.at, at, {regions[at.index()]->offset_of(block), block.bytes()});
+    };
+    keep(a.at, a.temporary);
+    keep(Location::pinned_host(), a.staging);
+  }
   if (only) {
     std::vector<bool> seen(stored.size());
     for (const HandleId value : *only) {

@@ -11,8 +11,8 @@ namespace {
 using Work = Transition::Work;
 
 std::string value_name(const State& state, HandleId value) {
-  if (value.manager == state.manager() && value.serial < state.records().size()) {
-    const std::string& name = state.records()[value.serial].spec->name;
+  if (value.manager == state.manager() && value.serial < state.size()) {
+    const std::string& name = state.record(value).spec->name;
     if (!name.empty()) return fmt::format("'{}'", name);
   }
   return fmt::format("value {}", value.serial);
@@ -224,7 +224,7 @@ class DryRun {
     }
     auto placed = layout_.place(state_, value, *t.destination, t.block_bytes);
     const bool stays = t.asynchronous && std::holds_alternative<Bytes>(placed);
-    if (made && stays) layout_.keep_for_arrival(value, made_at, *made);
+    if (made && stays) layout_.keep_for_arrival(value, *t.destination, made_at, *made);
     if (made && !stays) layout_.give_back(made_at, *made);
     if (auto* refusal = std::get_if<Refusal>(&placed)) {
       told.refusal = std::move(*refusal);
@@ -246,7 +246,11 @@ class DryRun {
     }
     const Layout::Kept& made = std::get<Layout::Kept>(kept);
     add_compacted(pinned, made.compacted, told);
-    if (!t.asynchronous) layout_.give_back(pinned, made.piece);
+    if (t.asynchronous) {
+      layout_.keep_for_arrival(value, *t.destination, pinned, made.piece);
+    } else {
+      layout_.give_back(pinned, made.piece);
+    }
     return true;
   }
 

@@ -12,7 +12,7 @@ std::vector<HandleId> Core::protectable(std::span<const HandleId> values, Locati
   if (values.empty()) throw std::invalid_argument("nothing to protect: the set of values is empty");  // R29
   std::vector<HandleId> distinct;
   distinct.reserve(values.size());
-  std::vector<bool> seen(state.records().size());
+  std::vector<bool> seen(state.size());
   for (const HandleId value : values) {
     if (const auto refusal = state.check_resident(value, at)) raise(*refusal, state);
     if (seen[value.serial]) continue;

@@ -7,11 +7,12 @@ namespace fheres::residency {
 
 namespace {
 
-// Whose copy a value is expanded from.
-std::string backing_name(const State& state, HandleId value) {
-  const std::optional<HandleId> backing = state.record(value).backing;
-  return backing && state.record(*backing).spec ? state.record(*backing).spec->name
-                                                : "a block that no value owns";
+// Whose copy is on its way to where a value arrives: its backing's, which it is expanded from, or its own.
+std::string sent_name(const State& state, HandleId value, Location to) {
+  const Materialization* there = state.record(value).at(to);
+  const bool expands = there != nullptr && there->arrival && there->arrival->backing;
+  const HandleId sent = expands ? *there->arrival->backing : value;
+  return state.record(sent).spec ? state.record(sent).spec->name : "a block that no value owns";
 }
 
 }  // namespace
@@ -103,21 +104,21 @@ void Layout::give_back(Location at, const Piece& piece) {
   room->arena.free(piece.offset, piece.bytes);
 }
 
-void Layout::keep_for_arrival(HandleId value, Location at, const Piece& piece) {
+void Layout::keep_for_arrival(HandleId value, Location to, Location at, const Piece& piece) {
   Room* room = find(at);
   if (room == nullptr || piece.bytes == 0) return;
   std::erase_if(room->kept, [&](const Named& named) { return named.piece == piece; });
-  room->arrivals.push_back({value.serial, piece});
+  room->arrivals.push_back({value.serial, to, piece});
 }
 
-void Layout::end_arrival(HandleId value, Location at) {
-  Room* room = find(at);
-  if (room == nullptr) return;
-  std::erase_if(room->arrivals, [&](const Owned& owned) {
-    if (owned.serial != value.serial) return false;
-    room->arena.free(owned.piece.offset, owned.piece.bytes);
-    return true;
-  });
+void Layout::end_arrival(HandleId value, Location to) {
+  for (Room& room : rooms_) {
+    std::erase_if(room.arrivals, [&](const Awaited& awaited) {
+      if (awaited.serial != value.serial || awaited.to != to) return false;
+      room.arena.free(awaited.piece.offset, awaited.piece.bytes);
+      return true;
+    });
+  }
 }
 
 void settle(State& state, Layout& layout, const ValuePlace& arrival) {
@@ -174,10 +175,11 @@ Refusal Layout::refusal(const State& state, const Room& room, Bytes bytes,
     const std::size_t before = blocking.size();
     for (const Owned& owned : room.values)
       if (within(owned.piece))
-        blocking.push_back({owned.piece.offset, state.records()[owned.serial].spec->name});
-    for (const Owned& owned : room.arrivals)
-      if (within(owned.piece))
-        blocking.push_back({owned.piece.offset, backing_name(state, state.handle(owned.serial))});
+        blocking.push_back({owned.piece.offset, state.record(state.handle(owned.serial)).spec->name});
+    for (const Awaited& awaited : room.arrivals)
+      if (within(awaited.piece))
+        blocking.push_back(
+            {awaited.piece.offset, sent_name(state, state.handle(awaited.serial), awaited.to)});
     for (const Named& named : room.kept)
       if (within(named.piece)) blocking.push_back({named.piece.offset, named.name});
     if (blocking.size() == before) blocking.push_back({span.offset, "a block that no value owns"});

@@ -9,8 +9,8 @@ namespace fheres::residency {
 namespace {
 
 std::string label(HandleId value, const State& state) {
-  if (value.manager == state.manager() && value.serial < state.records().size()) {
-    const std::string& name = state.records()[value.serial].spec->name;
+  if (value.manager == state.manager() && value.serial < state.size()) {
+    const std::string& name = state.record(value).spec->name;
     if (!name.empty()) return fmt::format("'{}'", name);
   }
   return fmt::format("value {}", value.serial);
@@ -46,8 +46,7 @@ std::string describe(const Refusal& r, const State& state) {
     case Rule::foreign_handle:
       return fmt::format("value {} belongs to another manager", r.value.serial);
     case Rule::unknown_handle:
-      return fmt::format("value {} is unknown: the manager has {} values", r.value.serial,
-                         state.records().size());
+      return fmt::format("value {} is unknown: the manager has {} values", r.value.serial, state.size());
     case Rule::discarded_handle:
       return fmt::format("{} is discarded", label(r, state));
     case Rule::unavailable:

@@ -29,12 +29,6 @@ std::uint32_t& count(Protection& protection, State::Token token) {
 
 }  // namespace
 
-const Materialization* ValueRecord::at(Location location) const {
-  for (const Materialization& m : materializations)
-    if (m.at == location) return &m;
-  return nullptr;
-}
-
 std::optional<Bytes> Account::remaining() const {
   if (!budget) return std::nullopt;
   return *budget - used - reserved;
@@ -188,15 +182,17 @@ void State::remove(HandleId value, Location at) {
 State State::copy_for(std::span<const HandleId> values) const {
   State copy(manager_, {}, devices_, copies_);
   copy.version_ = version_;
-  copy.values_.resize(values_.size());
+  std::vector<std::uint64_t> known;
+  known.reserve(2 * values.size());
   for (const HandleId value : values) {
     if (value.manager != manager_ || value.serial >= values_.size()) continue;
-    const ValueRecord& record = copy.values_[value.serial] = values_[value.serial];
+    const ValueRecord& record = values_[value.serial];
+    known.push_back(value.serial);
     // R66: whether and how one goes or comes depends on the other.
-    if (record.backing) copy.values_[record.backing->serial] = values_[record.backing->serial];
-    for (const HandleId dependent : record.dependents)
-      copy.values_[dependent.serial] = values_[dependent.serial];
+    if (record.backing) known.push_back(record.backing->serial);
+    for (const HandleId dependent : record.dependents) known.push_back(dependent.serial);
   }
+  copy.values_ = values_.only(std::move(known));
   copy.accounts_ = accounts_;
   copy.reservations_ = reservations_;
   copy.next_reservation_ = next_reservation_;
@@ -271,7 +267,7 @@ std::vector<Account> State::recount() const {
     FHERES_CHECK(found != counted.end());
     return *found;
   };
-  for (const ValueRecord& record : values_)
+  for (const ValueRecord& record : values_.all())
     for (const Materialization& m : record.materializations) {
       of(m.at).used += record.spec->storage_bytes;
       if (!m.arrival) continue;

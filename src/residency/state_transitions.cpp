@@ -129,10 +129,12 @@ std::variant<Transition, Refusal> State::resolve_install(Transition t, std::opti
 std::optional<Refusal> State::arrival_refusal(HandleId value, const Materialization* source,
                                               Location to) const {
   const std::optional<Location> read = source != nullptr ? source->at : values_[value.serial].source;
-  for (const Location end : {read.value_or(to), to})
+  if (!read)
+    return Refusal{.rule = Rule::unavailable, .value = value, .at = to};  // announced, and not adopted yet
+  for (const Location end : {*read, to})
     if (end == Location::pageable_host())
       return Refusal{.rule = Rule::pageable_end, .value = value, .at = end};
-  if (source == nullptr) return Refusal{.rule = Rule::pageable_end, .value = value, .at = read.value_or(to)};
+  if (source == nullptr) return Refusal{.rule = Rule::pageable_end, .value = value, .at = *read};
   return std::nullopt;
 }
 

@@ -48,8 +48,10 @@ Client::Owner& Client::owner() {
 
 std::vector<std::byte> Client::encode(const workload::Value& value) const {
   FHERES_CHECK(value.type && value.message);
-  const std::vector<double> slots = workload::slots_of(*value.message, host_.parameters().slots());
-  return bytes_of(encoder_.encode(std::span<const double>(slots), value.type->level, value.type->scale));
+  std::vector<double> slots = workload::slots_of(*value.message, host_.parameters().slots());
+  if (value.turned_back) std::rotate(slots.begin(), slots.begin() + *value.turned_back, slots.end());
+  return bytes_of(encoder_.encode(std::span<const double>(slots), value.type->level, value.type->scale,
+                                  {.form = value.type->plaintext_form}));
 }
 
 std::vector<std::byte> Client::make(const workload::Value& value) {

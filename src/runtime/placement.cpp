@@ -1,6 +1,7 @@
 #include "placement.hpp"
 
 #include <fheres/base/check.hpp>
+#include <fheres/ckks/evaluator.hpp>
 #include <fheres/ckks/expansion.hpp>
 
 namespace fheres::runtime {
@@ -106,8 +107,15 @@ residency::HandleId place_backed(residency::Manager& manager, const workload::Va
           const residency::BlockView& from, const residency::ExpandTarget& to, const memory::Stream& stream) {
         const ckks::Context& context = contexts(to.at);
         const scheme::Parameters& parameters = context.parameters();
-        ckks::expand(context, ckks::KeyView(parameters, *half.type, {from.data, from.spec->logical_bytes}),
-                     ckks::KeyRef(parameters, *value.type, {to.data, to.spec->logical_bytes}), stream);
+        const std::span<const std::byte> stored{from.data, from.spec->logical_bytes};
+        const std::span<std::byte> whole{to.data, to.spec->logical_bytes};
+        if (value.type->kind == scheme::Kind::plaintext) {
+          ckks::Evaluator(context).expand(ckks::PlaintextView(parameters, *half.type, stored),
+                                          ckks::PlaintextRef(parameters, *value.type, whole), stream);
+        } else {
+          ckks::expand(context, ckks::KeyView(parameters, *half.type, stored),
+                       ckks::KeyRef(parameters, *value.type, whole), stream);
+        }
       });
 }
 

@@ -31,7 +31,8 @@ struct Origins {
 residency::HandleId place(residency::Manager& manager, const workload::Value& value, Origins origins);
 /// The same for an opaque value, for which nothing has to be made.
 residency::HandleId place_opaque(residency::Manager& manager, const workload::Value& value);
-/// Registers a full key that is expanded from its seeded half wherever it is wanted (R66). `contexts` gives the context
+/// Registers a full key that is expanded from its seeded half, or a prepared plaintext from its compact form, wherever
+/// it is wanted (R66). `contexts` gives the context
 /// that computes at a location; both it and the value outlive the manager.
 residency::HandleId place_backed(residency::Manager& manager, const workload::Value& value,
                                  const workload::Value& half, residency::HandleId backing,

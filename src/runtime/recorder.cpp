@@ -60,7 +60,11 @@ void Recorder::finish(std::int64_t time_ns, RunReport& report) {
 
 void Recorder::sample(std::int64_t time_ns) {
   for (const residency::Account& account : state_.accounts()) {
-    charges_.push_back({time_ns, account.at, account.used, account.reserved, account.budget});
+    ChargeSample now{time_ns, account.at, account.used, account.reserved, account.budget};
+    const auto last = last_.find(account.at);
+    if (last != last_.end() && last->second == std::pair(now.used, now.reserved)) continue;
+    last_.insert_or_assign(account.at, std::pair(now.used, now.reserved));
+    charges_.push_back(std::move(now));
   }
 }
 

@@ -28,6 +28,7 @@ class Recorder {
 
  private:
   using Key = std::pair<residency::HandleId, memory::Location>;
+  /// Notes the charges of each location where they changed.
   void sample(std::int64_t time_ns);
   void follow_lives(std::int64_t time_ns);
   std::vector<Key> present() const;
@@ -36,6 +37,7 @@ class Recorder {
   std::map<Key, std::size_t> open_;  // index into lives_
   std::vector<Life> lives_;
   std::vector<ChargeSample> charges_;
+  std::map<memory::Location, std::pair<Bytes, Bytes>> last_;  // used and reserved, as last noted
 };
 
 }  // namespace fheres::runtime

@@ -12,6 +12,7 @@
 #include <fheres/runtime/shadow.hpp>
 #include <fheres/workload/binding.hpp>
 
+#include "annotate.hpp"
 #include "placement.hpp"
 #include "recorder.hpp"
 #include "stage_runner.hpp"
@@ -135,6 +136,7 @@ class Session {
     stage_ = stage.name.text;
     if (report_.stages.empty()) start_counting();
     tell(stage_, operations_before_);
+    const Annotation annotation(Annotation::Kind::stage, stage_);
     StageRun& run = report_.stages.emplace_back();
     run.name = stage_;
     run.start_ns = now_ns();
@@ -159,7 +161,9 @@ class Session {
     metadata_.touch(used);
     phase_ = "check";
     shadow_.run(stage);
-    for (const OutputRun& output : run.outputs) check(output);
+    for (std::size_t i = 0; i < run.outputs.size(); ++i) {
+      if (stage.outputs[i].checked || options_.output) check(run.outputs[i], stage.outputs[i].checked);
+    }
     phase_ = "release";
     release(stage, run);
     run.complete = true;
@@ -203,7 +207,7 @@ class Session {
     };
     try {
       phase_ = "enter";
-      scope.enter();
+      annotated([&] { scope.enter(); });
       record();
       phase_ = "body";
       BodyContext context{*manager_,
@@ -219,11 +223,11 @@ class Session {
         context.evaluator = &evaluators_.at(*stage.at);
         if (stage.at->is_cuda()) context.consumer = consumers_.at(*stage.at);
       }
-      run_body(stage, context, run);
+      annotated([&] { run_body(stage, context, run); });
       operations_before_ += stage.body.size();
       recorder_->catch_up(manager_->planning_state(), now_ns());
       phase_ = "exit";
-      scope.close();
+      annotated([&] { scope.close(); });
       record();
     } catch (const residency::PlanExecutionError& error) {
       phase_ = residency::name(error.phase);
@@ -237,7 +241,14 @@ class Session {
     }
   }
 
-  void check(const OutputRun& output) {
+  /// One phase, as a range of its own for a profiler.
+  template <class Function>
+  void annotated(const Function& function) const {
+    const Annotation annotation(Annotation::Kind::phase, phase_);
+    function();
+  }
+
+  void check(const OutputRun& output, bool compared) {
     const workload::ValueIndex index = *workload_.world.find(output.name);
     const workload::Value& value = workload_.world.values[index];
     const std::vector<std::byte> bytes = read(*manager_, output.handle);
@@ -248,6 +259,7 @@ class Session {
     hash.add(bytes);
     result.residues_sha256 = hash.finish();
     if (options_.output) options_.output(value, bytes);
+    if (!compared) return;
     const std::vector<double>& expected = shadow_.slots(index);
     if (report_.without_secret) {
       result.skipped = "no secret key is here: keys and inputs come from files";

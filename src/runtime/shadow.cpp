@@ -41,6 +41,23 @@ Slots apply(const workload::SumSlots& sum, const Slots& in) {
   return out;
 }
 
+/// Slot i: the sum of diagonal_r[i] in[i - r].
+Slots transform(const scheme::LinearTransform& transform, const Slots& in,
+                const std::vector<const Slots*>& diagonals) {
+  if (in.empty()) return {};
+  Slots out(in.size());
+  for (std::size_t d = 0; d < diagonals.size(); ++d) {
+    const Slots& diagonal = *diagonals[d];
+    if (diagonal.empty()) return {};
+    const auto steps = static_cast<std::size_t>(transform.diagonals()[d].index);
+    for (std::size_t i = 0; i < steps; ++i) out[i] += diagonal[i] * in[i + in.size() - steps];
+    for (std::size_t i = steps; i < in.size(); ++i) out[i] += diagonal[i] * in[i - steps];
+  }
+  return out;
+}
+
+Slots apply(const workload::LinearTransform&, const Slots&) { FHERES_CHECK(false); }
+
 Slots apply(const workload::Polynomial& polynomial, const Slots& in) {
   const std::vector<double>& c = polynomial.coefficients;
   return map(in, [&](double x) {
@@ -78,6 +95,12 @@ void Shadow::run(const workload::Stage& stage) {
       const workload::Operand& from = step.operands[i];
       return from.from == workload::Operand::From::value ? values_[from.index] : results[from.index];
     };
+    if (step.transform) {
+      std::vector<const Slots*> diagonals;
+      for (std::size_t i = 1; i < step.operands.size(); ++i) diagonals.push_back(&operand(i));
+      results.push_back(transform(*step.transform, operand(0), diagonals));
+      continue;
+    }
     if (step.composite) {
       results.push_back(
           std::visit([&](const auto& composite) { return apply(composite, operand(0)); }, *step.composite));

@@ -6,6 +6,8 @@
 #include <fheres/base/clock.hpp>
 #include <fheres/runtime/bind.hpp>
 
+#include "annotate.hpp"
+
 namespace fheres::runtime {
 namespace {
 
@@ -23,10 +25,10 @@ class BodyRunner {
     allocate();
     lease();
     try {
-      for (std::size_t i = 0; i < stage_.body.size(); ++i) {
+      for (std::size_t next = 0; next < stage_.body.size();) {
         if (context_.interrupted != nullptr && context_.interrupted->load()) throw Interrupted{};
-        queue(i);
-        stay_close(i + 1);
+        next = queue(next);
+        stay_close(next);
       }
     } catch (...) {
       // Storage that queued work uses must outlive it, whatever went wrong.
@@ -78,69 +80,92 @@ class BodyRunner {
     return bind<ckks::CiphertextView>(parameters(), lease_.view(context_.handles[operand.index]));
   }
 
-  void queue(std::size_t step) {
+  ckks::PlaintextView plaintext(const Operand& operand) {
+    return bind<ckks::PlaintextView>(parameters(), lease_.view(context_.handles[operand.index]));
+  }
+
+  ckks::KeyView key(const Operand& operand) {
+    return bind<ckks::KeyView>(parameters(), lease_.view(context_.handles[operand.index]));
+  }
+
+  ckks::CiphertextRef result_of(std::size_t step) {
+    return {parameters(), stage_.body[step].type, storage_of(step)};
+  }
+
+  /// Queues the operation that begins at that step of the body; returns the step after it.
+  std::size_t queue(std::size_t step) {
     const workload::BodyOperation& operation = stage_.body[step];
-    const bool plain = !operation.composite && scheme::takes_plaintext(operation.operation);
+    const std::size_t end = step + (operation.turns ? operation.turns->count : 1);
     std::vector<ckks::CiphertextView> ciphertexts;
-    ciphertexts.push_back(ciphertext(operation.operands[0]));
-    std::optional<ckks::PlaintextView> plaintext;
-    if (plain) {
-      plaintext =
-          bind<ckks::PlaintextView>(parameters(), lease_.view(context_.handles[operation.operands[1].index]));
-    } else if (operation.operands.size() > 1) {
-      ciphertexts.push_back(ciphertext(operation.operands[1]));
+    std::vector<ckks::PlaintextView> plaintexts;
+    for (std::size_t i = 0; i < operation.operands.size(); ++i) {
+      if (i > 0 && workload::takes_plaintexts(operation)) {
+        plaintexts.push_back(plaintext(operation.operands[i]));
+      } else {
+        ciphertexts.push_back(ciphertext(operation.operands[i]));
+      }
     }
     std::vector<ckks::KeyView> keys;
-    const auto add_key = [&](const Operand& from) {
-      keys.push_back(bind<ckks::KeyView>(parameters(), lease_.view(context_.handles[from.index])));
-    };
-    if (operation.key) add_key(*operation.key);
-    for (const Operand& from : operation.keys) add_key(from);
-    const ckks::CiphertextRef out(parameters(), operation.type, storage_of(step));
+    std::vector<ckks::CiphertextRef> outs;
+    for (std::size_t i = step; i < end; ++i) {
+      if (stage_.body[i].key) keys.push_back(key(*stage_.body[i].key));
+      outs.push_back(result_of(i));
+    }
+    for (const Operand& from : operation.keys) keys.push_back(key(from));
     const workload::Piece& scratch = stage_.layout.steps[step].scratch;
     const ckks::Workspace workspace =
         scratch.bytes == 0 ? ckks::Workspace{}
                            : ckks::Workspace(workspace_.data() + scratch.offset, operation.scratch_bytes);
-    note(step);
+    note(step, end);
+    const Annotation annotation(Annotation::Kind::operation, run_.operations.back().result);
     mark(run_.operations.back().start_ns);
-    if (operation.circuit) {
-      context_.evaluator->run(*operation.circuit, ciphertexts[0], keys, out, workspace, context_.consumer);
+    const ckks::Evaluator& evaluator = *context_.evaluator;
+    if (operation.turns) {
+      evaluator.rotate_many(ciphertexts[0], keys, outs, workspace, context_.consumer);
+    } else if (operation.transform) {
+      evaluator.linear_transform(*operation.transform, ciphertexts[0], plaintexts, keys, outs[0], workspace,
+                                 context_.consumer);
+    } else if (operation.circuit) {
+      evaluator.run(*operation.circuit, ciphertexts[0], keys, outs[0], workspace, context_.consumer);
     } else {
-      context_.evaluator->apply(
-          operation.operation,
-          {ciphertexts, plaintext ? &*plaintext : nullptr, keys.empty() ? nullptr : &keys[0],
-           operation.scalar ? &*operation.scalar : nullptr},
-          out, workspace, context_.consumer);
+      evaluator.apply(operation.operation,
+                      {ciphertexts, plaintexts.empty() ? nullptr : plaintexts.data(),
+                       keys.empty() ? nullptr : keys.data(), operation.scalar ? &*operation.scalar : nullptr},
+                      outs[0], workspace, context_.consumer);
     }
     mark(run_.operations.back().end_ns);
+    return end;
   }
 
-  /// Waits until the device is no more than kAhead operations behind.
+  /// Waits until the device is no more than kAhead calls behind.
   void stay_close(std::size_t queued) {
+    std::size_t over = queued;
     if (context_.consumer) {
       memory::Driver& driver = context_.manager.driver();
-      ahead_.push_back(driver.record(context_.consumer));
-      if (ahead_.size() > kAhead) {
-        driver.synchronize(ahead_.front());
-        ahead_.pop_front();
-      }
+      ahead_.emplace_back(driver.record(context_.consumer), queued);
+      if (ahead_.size() <= kAhead) return;
+      driver.synchronize(ahead_.front().first);
+      over = ahead_.front().second;
+      ahead_.pop_front();
     }
-    if (context_.progress) context_.progress(queued - ahead_.size());
+    if (context_.progress) context_.progress(over);
   }
 
-  void note(std::size_t step) {
-    const workload::BodyOperation& operation = stage_.body[step];
+  void note(std::size_t step, std::size_t end) {
     OperationRun item;
-    item.result = operation.result.text;
-    item.operation = std::string(workload::name(operation));
+    item.operation = std::string(workload::name(stage_.body[step]));
     item.at = *stage_.at;
     const auto add_read = [&](const Operand& operand) {
       if (operand.from == Operand::From::value)
         item.reads.push_back(context_.world.values[operand.index].name.text);
     };
-    for (const Operand& operand : operation.operands) add_read(operand);
-    if (operation.key) add_read(*operation.key);
-    for (const Operand& key : operation.keys) add_read(key);
+    for (const Operand& operand : stage_.body[step].operands) add_read(operand);
+    for (std::size_t i = step; i < end; ++i) {
+      const workload::BodyOperation& operation = stage_.body[i];
+      item.result += (i == step ? "" : ", ") + operation.result.text;
+      if (operation.key) add_read(*operation.key);
+      for (const Operand& key : operation.keys) add_read(key);
+    }
     run_.operations.push_back(std::move(item));
   }
 
@@ -180,7 +205,7 @@ class BodyRunner {
   std::vector<residency::Allocation> outputs_;
   residency::Lease lease_;
   std::deque<std::int64_t> marks_;
-  std::deque<memory::Event> ahead_;  // of operations that may not be over
+  std::deque<std::pair<memory::Event, std::size_t>> ahead_;  // operations up to which may not be over
 };
 
 }  // namespace

@@ -44,11 +44,13 @@ BodyLayout lay_out(std::span<const LayoutStep> steps, std::size_t outputs) {
   std::vector<Lifetime> lives;
   std::vector<Piece*> pieces;  // of each life
   for (std::size_t i = 0; i < steps.size(); ++i) {
+    const std::size_t made = steps[i].with.value_or(i);
+    FHERES_CHECK(made <= i);
     const Bytes result = round_up_to_granule(steps[i].result_bytes);
     if (steps[i].output) {
       layout.output_bytes[*steps[i].output] = result;
     } else {
-      lives.push_back({result, i, last[i]});
+      lives.push_back({result, made, last[i]});
       pieces.push_back(&layout.steps[i].result.emplace());
     }
     if (steps[i].scratch_bytes == 0) continue;

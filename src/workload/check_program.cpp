@@ -29,7 +29,9 @@ class ProgramChecker {
     for (std::size_t s = 0; s < stages_.size(); ++s) declare(s);
     for (std::size_t s = 0; s < stages_.size(); ++s) resolve(s);
     if (!problems_.empty()) return {std::nullopt, problems_.take()};
-    return {Program{draft_.metadata, draft_.workload, std::move(check_.world), std::move(stages_)}, {}};
+    return {Program{draft_.metadata, draft_.workload, std::move(check_.world), std::move(stages_),
+                    draft_.evidence},
+            {}};
   }
 
  private:
@@ -45,7 +47,7 @@ class ProgramChecker {
       const Bytes charge = value.spec.storage_bytes;
       check_.names.define(produced.name, {produced.name.place, index, s, {}}, problems_);
       check_.world.values.push_back(std::move(value));
-      const auto from = reservation(draft, produced);
+      const auto from = reservation(draft, produced.from, produced.at);
       if (!from) continue;
       taken[*from] = checked_add(taken[*from], charge);
       stages_[s].produce.push_back({index, produced.at, *from, produced.name.place});
@@ -59,19 +61,37 @@ class ProgramChecker {
     }
   }
 
-  std::optional<std::size_t> reservation(const ProgramStageDraft& draft, const ProducedDraft& produced) {
+  /// Without a location: the first with that label.
+  std::optional<std::size_t> reservation(const ProgramStageDraft& draft, const Name& label,
+                                         std::optional<Location> at) {
     std::vector<std::string> labels;
     for (std::size_t i = 0; i < draft.reserve.size(); ++i) {
       const residency::ReservationSpec& spec = draft.reserve[i].spec;
-      if (spec.label == produced.from.text && spec.at == produced.at) return i;
+      if (spec.label == label.text && (!at || spec.at == *at)) return i;
       labels.push_back(spec.label);
     }
-    const std::string near = closest(produced.from.text, labels);
-    problems_.add(
-        "FHR0501", produced.from.place,
-        fmt::format("no reservation at {} is labelled `{}`", produced.at.name(), produced.from.text),
-        near.empty() ? "" : fmt::format("did you mean `{}`?", near));
+    const std::string near = closest(label.text, labels);
+    problems_.add("FHR0501", label.place,
+                  fmt::format("no reservation{} is labelled `{}`", at ? " at " + at->name() : "", label.text),
+                  near.empty() ? "" : fmt::format("did you mean `{}`?", near));
     return std::nullopt;
+  }
+
+  void carve(std::size_t s) {
+    const ProgramStageDraft& draft = draft_.stages[s];
+    for (const CarvedDraft& block : draft.workspace) {
+      const auto from = reservation(draft, block.from, std::nullopt);
+      if (!from) continue;
+      const Bytes room = round_up_to_granule(draft.reserve[*from].spec.bytes);
+      if (block.bytes > room) {
+        problems_.add(
+            "FHR0501", block.from.place,
+            fmt::format("reservation `{}` has {}, and a block of the body takes {}", block.from.text,
+                        format_exact_bytes(room), format_exact_bytes(block.bytes)));
+      } else {
+        stages_[s].workspace.push_back({*from, block.bytes});
+      }
+    }
   }
 
   void resolve(std::size_t s) {
@@ -82,6 +102,8 @@ class ProgramChecker {
     stage.reclaim = references_.actions(draft.reclaim, {s, false});
     stage.enter = references_.actions(draft.enter, {s, false});
     stage.prefetch = references_.prefetch(draft.prefetch, {s, false});
+    references_.requirements(draft.require, {s, false}, stage.require);
+    carve(s);
     stage.exit = references_.actions(draft.exit, {s, true});
     for (const Name& name : draft.release) {
       if (const auto value = references_.release(name, s)) stage.release.push_back(*value);

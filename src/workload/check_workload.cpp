@@ -4,6 +4,7 @@
 
 #include <fheres/workload/check.hpp>
 
+#include "body_resolver.hpp"
 #include "inference.hpp"
 #include "names.hpp"
 #include "references.hpp"
@@ -12,15 +13,13 @@
 namespace fheres::workload {
 namespace {
 
-using scheme::KeyUse;
-using scheme::Operation;
-
 class WorkloadChecker {
  public:
   explicit WorkloadChecker(const WorkloadDraft& draft)
       : draft_(draft),
         check_(check_world(draft.world, problems_)),
-        references_(check_.world, check_.names, problems_) {
+        references_(check_.world, check_.names, problems_),
+        bodies_(draft.stages, check_, references_, problems_) {
     stages_.resize(draft.stages.size());
   }
 
@@ -76,7 +75,8 @@ class WorkloadChecker {
       value.spec.name = output.text;
       value.produced_by = s;
       check_.world.values.push_back(std::move(value));
-      stages_[s].outputs.push_back({*found->operation, index, output.place});
+      stages_[s].outputs.push_back(
+          {*found->operation, index, output.place, !draft.unchecked.contains(output.text)});
     }
   }
 
@@ -92,7 +92,7 @@ class WorkloadChecker {
     if (!draft.body.empty() && !draft.at && !draft.at_is_bad) {
       problems_.add("FHR0408", draft.name.place, "the stage has a body, and no `at` where it runs");
     }
-    for (std::size_t o = 0; o < draft.body.size(); ++o) stage.body.push_back(resolve_operation(s, o));
+    for (std::size_t o = 0; o < draft.body.size(); ++o) stage.body.push_back(bodies_.operation(s, o));
     for (std::size_t i = 0; i < stage.outputs.size(); ++i) stage.body[stage.outputs[i].result].output = i;
     collect_inputs(stage);
     references_.requirements(draft.require, {s, false}, stage.require);
@@ -105,190 +105,6 @@ class WorkloadChecker {
     for (const Name& name : draft.release) {
       if (const auto value = references_.release(name, s)) stage.release.push_back(*value);
     }
-  }
-
-  /// Without operands where anything about them was wrong.
-  BodyOperation resolve_operation(std::size_t s, std::size_t o) {
-    const OperationDraft& draft = draft_.stages[s].body[o];
-    BodyOperation result;
-    result.result = draft.result;
-    result.place = draft.operation.place;
-    if (draft.beside_is_bad) return result;
-    if (auto composite = composite_named(draft.operation.text)) {
-      resolve_composite(s, o, std::move(*composite), result);
-      return result;
-    }
-    const auto operation = scheme::operation_named(draft.operation.text);
-    if (!operation) {
-      const std::string near = closest(draft.operation.text, operation_names());
-      problems_.add("FHR0401", draft.operation.place,
-                    fmt::format("there is no operation `{}`", draft.operation.text),
-                    near.empty() ? "" : fmt::format("did you mean `{}`?", near));
-      return result;
-    }
-    result.operation = *operation;
-    auto operands =
-        resolve_operands(s, o, scheme::operand_count(*operation), scheme::takes_plaintext(*operation));
-    bool good = operands.has_value();
-    if (!resolve_key(s, o, *operation, result)) good = false;
-    if (draft.scalar) result.scalar = scheme::Scalar{*draft.scalar, {}};
-    if (good) result.operands = std::move(*operands);
-    return result;
-  }
-
-  /// Nothing, and a problem, where one of them is wrong.
-  std::optional<std::vector<Operand>> resolve_operands(std::size_t s, std::size_t o, int count,
-                                                       bool plain_second) {
-    const OperationDraft& draft = draft_.stages[s].body[o];
-    bool good = true;
-    std::vector<Operand> operands;
-    if (static_cast<int>(draft.operands.size()) != count) {
-      problems_.add("FHR0402", draft.operation.place,
-                    fmt::format("`{}` has {} operand{}, expected {}", draft.operation.text,
-                                draft.operands.size(), draft.operands.size() == 1 ? "" : "s", count));
-      good = false;
-    }
-    for (std::size_t i = 0; i < draft.operands.size(); ++i) {
-      const auto operand = references_.operand(draft.operands[i], s, o);
-      const bool plain = i == 1 && plain_second;
-      if (!operand ||
-          !is_kind(*operand, plain ? ValueKind::plaintext : ValueKind::ciphertext, draft.operands[i])) {
-        good = false;
-      } else {
-        operands.push_back(*operand);
-      }
-    }
-    return good ? std::optional(std::move(operands)) : std::nullopt;
-  }
-
-  /// Rotation keys of a sum are the declared ones for its steps; a polynomial names its key.
-  void resolve_composite(std::size_t s, std::size_t o, Composite composite, BodyOperation& result) {
-    const OperationDraft& draft = draft_.stages[s].body[o];
-    auto operands = resolve_operands(s, o, 1, false);
-    bool good = operands.has_value();
-    if (auto* sum = std::get_if<SumSlots>(&composite)) {
-      if (draft.key) {
-        problems_.add("FHR0403", draft.key->place,
-                      fmt::format("`{}` finds its keys by their steps", draft.operation.text));
-        good = false;
-      }
-      sum->count = draft.count.value_or(check_.world.parameters ? check_.world.parameters->slots() : 0);
-      // A count that the slots do not allow is refused with its figures when types are inferred.
-      const std::uint64_t last = check_.world.parameters ? check_.world.parameters->slots() : sum->count;
-      for (std::uint64_t steps = 1; steps < std::min(sum->count, last); steps *= 2) {
-        BodyOperation found;
-        OperationDraft turn = draft;
-        turn.steps = static_cast<std::int64_t>(steps);
-        turn.steps_place = draft.operation.place;
-        if (find_key(turn, ValueKind::rotation_key, found)) {
-          result.keys.push_back(*found.key);
-        } else {
-          good = false;
-        }
-      }
-    } else {
-      auto& polynomial = std::get<Polynomial>(composite);
-      if (!draft.coefficients) {
-        problems_.add("FHR0402", draft.operation.place,
-                      fmt::format("`{}` has no coefficients", draft.operation.text),
-                      "list them beside it, the constant one first: `coefficients: [0.5, 0, 0.25]`");
-        good = false;
-      }
-      polynomial = {draft.coefficients.value_or(std::vector<double>{}), draft.basis};
-      if (draft.key) {
-        const auto key = references_.operand(*draft.key, s, o);
-        if (!key || !is_kind(*key, ValueKind::relinearization_key, *draft.key)) {
-          good = false;
-        } else {
-          result.keys.push_back(*key);
-        }
-      }
-    }
-    result.composite = std::move(composite);
-    if (good) result.operands = std::move(*operands);
-  }
-
-  static std::vector<std::string> operation_names() {
-    std::vector<std::string> names;
-    for (Operation operation : scheme::operations()) names.emplace_back(scheme::name(operation));
-    for (const Composite& composite : {Composite(SumSlots{}), Composite(Polynomial{})})
-      names.emplace_back(name(composite));
-    return names;
-  }
-
-  bool is_kind(const Operand& operand, ValueKind expected, const Name& name) {
-    ValueKind actual = ValueKind::ciphertext;  // of every result
-    if (operand.from == Operand::From::value && operand.index < check_.drafts.size()) {
-      actual = check_.drafts[operand.index].kind;
-    }
-    if (operand.from == Operand::From::value && operand.index < check_.drafts.size() &&
-        check_.drafts[operand.index].backs) {
-      const ValueIndex full = *check_.drafts[operand.index].backs;
-      problems_.add("FHR0303", name.place,
-                    fmt::format("`{}` is the seeded half of a key, expected `{}` itself", name.text,
-                                check_.drafts[full].name.text));
-      return false;
-    }
-    if (actual == expected) return true;
-    problems_.add("FHR0303", name.place,
-                  fmt::format("`{}` is a {}, expected a {}", name.text, noun(actual), noun(expected)));
-    return false;
-  }
-
-  bool resolve_key(std::size_t s, std::size_t o, Operation operation, BodyOperation& result) {
-    const OperationDraft& draft = draft_.stages[s].body[o];
-    const KeyUse use = scheme::key_use(operation);
-    const ValueKind kind = operation == Operation::rotate      ? ValueKind::rotation_key
-                           : operation == Operation::conjugate ? ValueKind::conjugation_key
-                                                               : ValueKind::relinearization_key;
-    if (use == KeyUse::none) {
-      if (!draft.key) return true;
-      problems_.add("FHR0403", draft.key->place, fmt::format("`{}` takes no key", draft.operation.text));
-      return false;
-    }
-    if (!draft.key) return use == KeyUse::optional || find_key(draft, kind, result);
-    const auto key = references_.operand(*draft.key, s, o);
-    if (!key || !is_kind(*key, kind, *draft.key)) return false;
-    result.key = key;
-    if (!draft.steps || !check_.world.parameters) return true;
-    const std::int64_t has = check_.drafts[key->index].steps;
-    if (same_steps(has, *draft.steps)) return true;
-    problems_.add(
-        "FHR0403", draft.steps_place,
-        fmt::format("the rotation is by {} and key `{}` is for {}", *draft.steps, draft.key->text, has));
-    return false;
-  }
-
-  bool same_steps(std::int64_t a, std::int64_t b) const {
-    if (!check_.world.parameters) return a == b;
-    return (a - b) % static_cast<std::int64_t>(check_.world.parameters->slots()) == 0;
-  }
-
-  /// A key that is not named: of a rotation by steps, the declared key for them.
-  bool find_key(const OperationDraft& draft, ValueKind kind, BodyOperation& result) {
-    std::string other;
-    for (ValueIndex i = 0; i < check_.drafts.size(); ++i) {
-      const ValueDraft& value = check_.drafts[i];
-      if (value.kind != kind) continue;
-      if (draft.steps && same_steps(value.steps, *draft.steps)) {
-        result.key = Operand{Operand::From::value, i, draft.steps_place};
-        return true;
-      }
-      if (other.empty()) other = value.name.text;
-    }
-    if (draft.steps) {
-      problems_.add(
-          "FHR0403", draft.steps_place,
-          fmt::format("no rotation key for {} steps is among the values", *draft.steps),
-          fmt::format("declare one: `{{rotation_key: {{steps: {}}}, at: pageable-host}}`", *draft.steps));
-    } else {
-      problems_.add("FHR0403", draft.operation.place,
-                    fmt::format("`{}` needs a {}, and none is given", draft.operation.text, noun(kind)),
-                    other.empty()
-                        ? fmt::format("declare a {} under `values` and name it with `key:`", noun(kind))
-                        : fmt::format("`key: {}` would be one", other));
-    }
-    return false;
   }
 
   void collect_inputs(Stage& stage) {
@@ -317,6 +133,7 @@ class WorkloadChecker {
       step.result_bytes = scheme::bytes_of(*check_.world.parameters, operation.type);
       step.scratch_bytes = operation.scratch_bytes;
       step.output = operation.output;
+      if (operation.turns && operation.turns->first != steps.size()) step.with = operation.turns->first;
       for (const Operand& operand : operation.operands) {
         if (operand.from == Operand::From::result) step.reads.push_back(operand.index);
       }
@@ -352,6 +169,7 @@ class WorkloadChecker {
   Problems problems_;
   WorldCheck check_;
   References references_;
+  BodyResolver bodies_;
   std::vector<Stage> stages_;
 };
 

@@ -42,6 +42,13 @@ std::vector<std::optional<Estimate>> estimates(const Workload& workload) {
         types.push_back(value ? *values[operand.index].type : stage.body[operand.index].type);
         operands.push_back(value ? result[operand.index].value() : results[operand.index]);
       }
+      if (step.transform) {
+        std::vector<double> magnitudes;
+        for (std::size_t i = 1; i < operands.size(); ++i) magnitudes.push_back(operands[i].magnitude);
+        results.push_back(
+            step.transform->estimate(types.front(), operands.front(), types[1].scale, magnitudes));
+        continue;
+      }
       if (step.circuit) {
         results.push_back(step.circuit->estimate(operands.front()));
         continue;

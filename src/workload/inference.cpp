@@ -1,6 +1,7 @@
 #include "inference.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include <fmt/format.h>
@@ -24,7 +25,7 @@ class Inference {
       results_.assign(stages_[s].body.size(), std::nullopt);
       for (std::size_t o = 0; o < stages_[s].body.size(); ++o) {
         results_[o] = type_of_result(stages_[s].body[o]);
-        if (!results_[o]) complete[s] = false;
+        if (!results_[o] || !share_decomposition(stages_[s], o)) complete[s] = false;
       }
       for (const Output& output : stages_[s].outputs) {
         if (const auto& type = results_[output.result]) {
@@ -52,7 +53,8 @@ class Inference {
         const BodyOperation& operation = stage.body[o];
         if (operation.operands.empty()) continue;
         const int level = level_of(operation.operands[0]);
-        if (scheme::takes_plaintext(operation.operation)) use_at(operation.operands[1], level);
+        for (std::size_t i = 1; takes_plaintexts(operation) && i < operation.operands.size(); ++i)
+          use_at(operation.operands[i], level);
         if (operation.key) use_at(*operation.key, level);
         for (const Operand& key : operation.keys) use_at(key, level);
         results[o] = std::min(level + levels_down(operation), parameters_.max_level());
@@ -93,7 +95,18 @@ class Inference {
     const int level = std::clamp(draft.level.value_or(automatic), 0, parameters_.max_level());
     std::optional<scheme::Scale> scale;
     if (draft.for_addition && user) scale = user->scale;
+    check_compact(draft, scale.value_or(parameters_.canonical_scale(level)));
     set_type(parameters_, type_at(parameters_, draft, level, scale), check_.world.values[index]);
+  }
+
+  /// One word a coefficient holds no more than 63 bits and a sign.
+  void check_compact(const ValueDraft& draft, const scheme::Scale& scale) {
+    const double size = draft.message ? std::max(1.0, magnitude(*draft.message)) : 1.0;
+    const double bits = scale.log2() + std::log2(size);
+    if (!draft.compact || bits <= 62) return;
+    problems_.add("FHR0306", draft.form_place,
+                  fmt::format("`{}` reaches {:.0f} bits at scale {}, and a compact plaintext holds 62",
+                              draft.name.text, bits, scale.text()));
   }
 
   std::optional<ValueType> type_of_result(BodyOperation& operation) {
@@ -117,6 +130,13 @@ class Inference {
     }
     try {
       if (operation.composite) {
+        if (operation.transform) {
+          const scheme::Signature signature =
+              operation.transform->infer(operands[0], std::span(operands).subspan(1), keys);
+          operation.type = signature.result;
+          operation.scratch_bytes = signature.workspace;
+          return operation.type;
+        }
         operation.circuit = std::make_shared<const scheme::Circuit>(circuit_of(operation, operands[0], keys));
         operation.type = operation.circuit->signature().result;
         operation.scratch_bytes = operation.circuit->signature().workspace;
@@ -131,6 +151,21 @@ class Inference {
       problems_.add("FHR0404", operation.place, error.what());
       return std::nullopt;
     }
+  }
+
+  /// The workspace of rotate_many stands with its first result. Each result was inferred as its own rotation.
+  bool share_decomposition(Stage& stage, std::size_t last) {
+    const auto& turns = stage.body[last].turns;
+    if (!turns || last + 1 != turns->first + turns->count) return true;
+    std::vector<ValueType> keys;
+    for (std::size_t i = turns->first; i <= last; ++i) {
+      stage.body[i].scratch_bytes = 0;
+      if (!results_[i]) return false;
+      keys.push_back(*check_.world.values[stage.body[i].key->index].type);
+    }
+    BodyOperation& first = stage.body[turns->first];
+    first.scratch_bytes = scheme::infer_rotate_many(parameters_, first.type, keys).workspace;
+    return true;
   }
 
   scheme::Circuit circuit_of(const BodyOperation& operation, const ValueType& operand,

@@ -30,10 +30,11 @@ double slot(const RampMessage& m, std::uint64_t i, std::uint64_t slots) {
   return m.from + (m.to - m.from) * (static_cast<double>(i) / static_cast<double>(slots - 1));
 }
 double slot(const ListMessage& m, std::uint64_t i, std::uint64_t) {
-  return i < m.values.size() ? m.values[i] : 0.0;
+  const std::uint64_t own = m.period == 0 ? i : i % m.period;
+  return own < m.values.size() ? m.values[own] : 0.0;
 }
 double slot(const RandomMessage& m, std::uint64_t i, std::uint64_t) {
-  return m.low + (m.high - m.low) * unit_interval(m.seed, i);
+  return m.low + (m.high - m.low) * unit_interval(m.seed, m.period == 0 ? i : i % m.period);
 }
 
 struct Magnitude {
@@ -57,10 +58,12 @@ struct Describe {
     return fmt::format("ramp(from {}, to {})", m.from, m.to);
   }
   std::string operator()(const ListMessage& m) const {
-    return fmt::format("list({} numbers)", m.values.size());
+    return m.period == 0 ? fmt::format("list({} numbers)", m.values.size())
+                         : fmt::format("list({} numbers, period {})", m.values.size(), m.period);
   }
   std::string operator()(const RandomMessage& m) const {
-    return fmt::format("random(seed {}, low {}, high {})", m.seed, m.low, m.high);
+    const std::string text = fmt::format("random(seed {}, low {}, high {}", m.seed, m.low, m.high);
+    return m.period == 0 ? text + ")" : text + fmt::format(", period {})", m.period);
   }
 };
 

@@ -31,6 +31,14 @@ std::size_t distance(const std::string& a, const std::string& b) {
   return previous[b.size()];
 }
 
+constexpr const char* kNameEachItem = "each item of a `for` needs a name of its own, such as `tile-${t}`";
+
+/// Two items of one expanded entry.
+bool same_entry(const Place& a, const Place& b) {
+  return !a.instance.empty() && !b.instance.empty() && a.file == b.file && a.line == b.line &&
+         a.column == b.column;
+}
+
 }  // namespace
 
 std::string closest(const std::string& word, const std::vector<std::string>& names) {
@@ -51,7 +59,9 @@ std::string closest(const std::string& word, const std::vector<std::string>& nam
 }
 
 std::string at_line(const Place& place) {
-  return place.known() ? fmt::format(" at line {}", place.line) : "";
+  if (!place.known()) return {};
+  if (place.instance.empty()) return fmt::format(" at line {}", place.line);
+  return fmt::format(" at line {} ({})", place.line, place.instance.str());
 }
 
 bool Names::define(const Name& name, const Definition& definition, Problems& problems) {
@@ -59,7 +69,9 @@ bool Names::define(const Name& name, const Definition& definition, Problems& pro
   if (!inserted) {
     problems.add("FHR0302", name.place,
                  fmt::format("`{}` is defined twice: first{}", name.text, at_line(found->second.place)),
-                 "a result of a later stage needs a name of its own");
+                 same_entry(found->second.place, name.place)
+                     ? kNameEachItem
+                     : "a result of a later stage needs a name of its own");
   }
   return inserted;
 }
@@ -88,7 +100,8 @@ void check_unique(const std::vector<Name>& names, const char* what, Problems& pr
     const auto [found, inserted] = seen.emplace(name.text, name.place);
     if (inserted) continue;
     problems.add("FHR0302", name.place,
-                 fmt::format("{} `{}` is defined twice: first{}", what, name.text, at_line(found->second)));
+                 fmt::format("{} `{}` is defined twice: first{}", what, name.text, at_line(found->second)),
+                 same_entry(found->second, name.place) ? kNameEachItem : "");
   }
 }
 

@@ -156,6 +156,7 @@ class Rehearser {
       result_.state = std::move(next.state);
       result_.layout = std::move(next.layout);
       result_.compacted_bytes += next.explanation.compacted_bytes();
+      note_peaks(next.explanation, "");  // what was charged only meanwhile counts too (R25)
       refusal = next.explanation.refusal;
     }
     if (refusal) {

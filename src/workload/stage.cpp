@@ -5,22 +5,31 @@
 namespace fheres::workload {
 namespace {
 
-constexpr std::string_view kSumSlots = "sum_slots", kPolynomial = "polynomial";
+constexpr std::string_view kSumSlots = "sum_slots", kPolynomial = "polynomial",
+                           kLinearTransform = "linear_transform", kRotateMany = "rotate_many";
 
 }  // namespace
 
 std::optional<Composite> composite_named(std::string_view name) {
   if (name == kSumSlots) return SumSlots{};
   if (name == kPolynomial) return Polynomial{};
+  if (name == kLinearTransform) return LinearTransform{};
   return std::nullopt;
 }
 
 std::string_view name(const Composite& composite) {
-  return std::holds_alternative<SumSlots>(composite) ? kSumSlots : kPolynomial;
+  if (std::holds_alternative<SumSlots>(composite)) return kSumSlots;
+  return std::holds_alternative<Polynomial>(composite) ? kPolynomial : kLinearTransform;
 }
 
 std::string_view name(const BodyOperation& operation) {
+  if (operation.turns) return kRotateMany;
   return operation.composite ? name(*operation.composite) : scheme::name(operation.operation);
+}
+
+bool takes_plaintexts(const BodyOperation& operation) {
+  if (operation.composite) return std::holds_alternative<LinearTransform>(*operation.composite);
+  return scheme::takes_plaintext(operation.operation);
 }
 
 residency::Action bind(const NamedAction& action, residency::HandleId handle) {
@@ -59,6 +68,7 @@ residency::Plan plan_of(const ProgramStage& stage, std::span<const residency::Ha
   plan.prefetch = bind_prefetch(stage.prefetch, handles);
   for (const Produced& item : stage.produce)
     plan.produce.push_back({handles[item.value], item.at, item.from});
+  for (const Carved& block : stage.workspace) plan.workspace.push_back({block.from, block.bytes});
   plan.exit = bind_all(stage.exit, handles);
   return plan;
 }

@@ -25,7 +25,10 @@ class WorldChecker {
     result_.drafts = draft_.values;
     for (const ValueDraft& value : draft_.values) add(value);
     for (ValueIndex i = 0; i < draft_.values.size(); ++i) {
-      if (draft_.values[i].seeded) add_seeded_half(i);
+      if (draft_.values[i].seeded || draft_.values[i].compact) add_backing(i);
+    }
+    for (ValueIndex i = 0; i < draft_.values.size(); ++i) {
+      if (draft_.values[i].backing) settle_backing(i);
     }
     check_stable_keys();
     check_secrets();
@@ -69,12 +72,14 @@ class WorldChecker {
     value.at.erase(std::unique(value.at.begin(), value.at.end()), value.at.end());
     value.spec.replica_mode =
         draft.exclusive ? residency::ReplicaMode::exclusive : residency::ReplicaMode::replicable;
-    value.spec.recoverability =
-        draft.source ? residency::Recoverability::reconstructible : residency::Recoverability::must_preserve;
+    value.spec.recoverability = draft.source || draft.backing ? residency::Recoverability::reconstructible
+                                                              : residency::Recoverability::must_preserve;
     value.spec.name = draft.name.text;
     check_locations(draft);
     if (draft.kind == ValueKind::bytes) {
+      const residency::Recoverability recoverability = value.spec.recoverability;
       value.spec = make_bytes_spec(draft.name.text, draft.bytes, value.spec.replica_mode);
+      value.spec.recoverability = recoverability;
     } else if (result_.world.parameters) {
       check_for_parameters(draft);
       if (draft.kind == ValueKind::ciphertext) {
@@ -87,10 +92,10 @@ class WorldChecker {
   }
 
   /// A seeded key is two values: its half with the seed, which starts where the document says, and the full key, which
-  /// is expanded from it where it is used (R66).
-  void add_seeded_half(ValueIndex index) {
+  /// is expanded from it where it is used (R66). So is a compact plaintext, with the prepared one.
+  void add_backing(ValueIndex index) {
     ValueDraft draft = result_.drafts[index];
-    draft.name.text += ".seeded";
+    draft.name.text += draft.seeded ? ".seeded" : ".compact";
     draft.backs = index;
     draft.stable_key.reset();
     Value half = result_.world.values[index];
@@ -110,6 +115,23 @@ class WorldChecker {
     result_.names.define(draft.name, {draft.name.place, own, {}, {}}, problems_);
     result_.drafts.push_back(std::move(draft));
     result_.world.values.push_back(std::move(half));
+  }
+
+  /// What a Plan says of a value that is expanded from another (R66).
+  void settle_backing(ValueIndex index) {
+    const ValueDraft& draft = draft_.values[index];
+    const Definition* found = result_.names.find(*draft.backing, problems_);
+    if (!found || !found->value) return;
+    if (*found->value == index || draft_.values[*found->value].backing) {
+      problems_.add(
+          "FHR0505", draft.backing->place,
+          fmt::format("`{}` has a backing itself, and one level is all there is", draft.backing->text));
+    } else if (draft_.values[*found->value].at.empty()) {
+      problems_.add(
+          "FHR0505", draft.backing->place,
+          fmt::format("`{}` starts nowhere, so nothing can be expanded from it", draft.backing->text));
+    }
+    result_.world.values[index].backing = *found->value;
   }
 
   /// Keys and ciphertexts belong together only where one secret made them.
@@ -132,7 +154,7 @@ class WorldChecker {
   int clamp(int level) const { return std::clamp(level, 0, result_.world.parameters->max_level()); }
 
   void check_locations(const ValueDraft& draft) {
-    if (draft.at.empty() && !draft.at_is_bad && !draft.source) {
+    if (draft.at.empty() && !draft.at_is_bad && !draft.source && !draft.backing) {
       problems_.add("FHR0310", draft.name.place,
                     fmt::format("`{}` starts nowhere, expected `at:` with a location", draft.name.text));
     }
@@ -224,7 +246,9 @@ scheme::ValueType type_at(const scheme::Parameters& parameters, const ValueDraft
     case ValueKind::ciphertext:
       return scheme::ciphertext_type(parameters, level);
     case ValueKind::plaintext:
-      return scheme::plaintext_type(parameters, level, scale ? *scale : parameters.canonical_scale(level));
+      return scheme::plaintext_type(
+          parameters, level, scale ? *scale : parameters.canonical_scale(level),
+          draft.giant_step ? scheme::PlaintextForm::prepared_qp : scheme::PlaintextForm::prepared);
     case ValueKind::rotation_key:
       return scheme::rotation_key_type(parameters, draft.steps, level);
     case ValueKind::conjugation_key:
@@ -257,8 +281,14 @@ void settle_types(WorldCheck& check) {
     if (!has_type(parameters, draft) || check.world.values[i].type) continue;
     const int level = std::clamp(draft.level.value_or(0), 0, parameters.max_level());
     scheme::ValueType type = type_at(parameters, draft, level);
-    // The full key stands before its seeded half, so its level is settled.
-    if (draft.backs) type = scheme::seeded_form(*check.world.values[*draft.backs].type);
+    if (draft.backs) {
+      // What is expanded stands before what it is expanded from, so its level is settled.
+      const Value& whole = check.world.values[*draft.backs];
+      type = draft.compact ? scheme::plaintext_type(parameters, whole.type->level, whole.type->scale,
+                                                    scheme::PlaintextForm::compact)
+                           : scheme::seeded_form(*whole.type);
+      check.world.values[i].turned_back = whole.turned_back;
+    }
     set_type(parameters, type, check.world.values[i]);
   }
 }

@@ -2,6 +2,7 @@
 // one device that one plays both.
 #include <cstring>
 #include <random>
+#include <string>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -49,8 +50,8 @@ TEST_CASE("bytes and rows survive the way from one device to another and back") 
     CAPTURE(devices[0]);
     CAPTURE(devices[1]);
     const auto driver = make_driver(devices);
-    MESSAGE("devices " << devices[0] << " and " << devices[1]
-                       << (driver->are_peers(kOne, kTwo) ? " reach" : " do not reach") << " each other");
+    const std::string reach = driver->are_peers(kOne, kTwo) ? "reach" : "do not reach";
+    MESSAGE("devices " << devices[0] << " and " << devices[1] << " " << reach << " each other");
     CHECK(driver->are_peers(kOne, kTwo) == driver->are_peers(kTwo, kOne));
     CHECK_FALSE(driver->are_peers(kOne, kOne));
     CHECK_FALSE(driver->are_peers(kOne, kPinned));

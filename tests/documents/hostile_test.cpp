@@ -44,6 +44,13 @@ TEST_CASE("a file above the limit is refused before it is parsed") {
   CHECK(first_code(std::string(16 * 1024 * 1024 + 1, ' ')) == "FHR0002");
 }
 
+TEST_CASE("what ranges of diagonals stand for is bounded") {
+  std::string text = kHead + "stages: [{name: s, at: cuda:0, body: [\n";
+  for (int i = 0; i < 8; ++i)
+    text += "  {y" + std::to_string(i) + ": {linear_transform: x, diagonals: {-131072..131072: d*}}},\n";
+  CHECK(first_code(text + "]}]\n") == "FHR0002");
+}
+
 TEST_CASE("depth, aliases and nodes are bounded while parsing") {
   CHECK(first_code(std::string(100000, '[')) == "FHR0003");
   std::string map;

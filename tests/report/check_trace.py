@@ -6,7 +6,8 @@ promises of its traces, does not hold:
  - complete events of one track nest: they never overlap partly;
  - asynchronous spans open once and close once, in order, under one (category, id);
  - a flow starts once, ends at least once, never before its start, and each end touches a slice of its track;
- - every track with events is named; counters are numbers, and `used + reserved` never exceeds `budget`.
+ - every track with events is named; counters are numbers, and `used + reserved` never exceeds `budget`;
+ - whatever an operation reads that was copied to its device is linked to it by a flow from the last such copy.
 """
 
 import collections
@@ -109,6 +110,33 @@ class Checker:
                 charged = args.get("used", 0) + args.get("reserved", 0)
                 self.expect(charged <= args["budget"] + 1e-9, f"counter `{event['name']}`: {charged} over {args['budget']}")
 
+    def consumers(self, events: list) -> None:
+        """Finds each copy's consumers without looking at the flows, and then that there is a flow for each."""
+        slices = [event for event in events if event["ph"] == "X"]
+        copies = collections.defaultdict(list)
+        for event in slices:
+            if event["cat"] == "transition" and event["args"]["bytes"] and "destination" in event["args"]:
+                copies[event["args"]["value"], event["args"]["destination"]].append(event)
+        flows = collections.defaultdict(dict)
+        for event in events:
+            if event["ph"] in "sf":
+                flows[event["id"]][event["ph"]] = (event["tid"], event["ts"], event["name"])
+        linked = {(flow["s"], flow["f"]) for flow in flows.values()}
+        self.links = 0
+        for operation in slices:
+            if operation["cat"] != "operation":
+                continue
+            for value in operation["args"]["reads"]:
+                before = [copy for copy in copies[value, operation["args"]["at"]]
+                          if copy["ts"] + copy["dur"] <= operation["ts"] + EPSILON]
+                if not before:
+                    continue  # a result, or there since it was made
+                last = max(before, key=lambda copy: copy["ts"])
+                self.links += 1
+                self.expect(((last["tid"], last["ts"], value), (operation["tid"], operation["ts"], value)) in linked,
+                            f"`{operation['name']}` reads `{value}`, and no flow leads there from its copy")
+        self.expect(self.links == len(linked), f"{len(linked)} flows for {self.links} uses of what was copied")
+
     def run(self, document: object) -> None:
         events = document.get("traceEvents") if isinstance(document, dict) else None
         if not self.expect(isinstance(events, list) and events, "no `traceEvents`"):
@@ -126,6 +154,7 @@ class Checker:
         self.spans(events)
         self.flows(events, slices)
         self.counters(events)
+        self.consumers(events)
 
 
 def main(path: str) -> int:

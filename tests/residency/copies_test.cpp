@@ -170,3 +170,23 @@ TEST_CASE("R27, R64: explain predicts the compaction that a copy's staging needs
   CHECK(world.first_byte(values[1], kPinned) == 1);
   CHECK(world.first_byte(values[3], kPinned) == 3);
 }
+
+TEST_CASE("R23, R27, R64: the staging of an arrival is free again once it is settled, as explain foresees") {
+  World world({{kPinned, 1024}});
+  const HandleId x = world.put("x", 768, kDevice, 1);
+  const HandleId y = world.put("y", 1024, kPageable, 2);
+  Plan plan;
+  plan.name = "settles";
+  plan.prefetch = {Ensure{x, kOther, {}, true}};
+  plan.exit = {Drop{x, kOther}, Ensure{y, kPinned, {}}};
+  CHECK(world.manager->explain(plan).feasible);
+  // The same where it is under way already.
+  world.manager->prefetch(x, kOther);
+  plan.prefetch.clear();
+  const Explanation told = world.manager->explain(plan);
+  CHECK_MESSAGE(told.feasible, told.reason);
+  Scope scope = world.manager->scope(plan);
+  scope.enter();
+  scope.close();
+  CHECK(world.first_byte(y, kPinned) == 2);
+}

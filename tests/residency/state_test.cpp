@@ -375,9 +375,11 @@ TEST_CASE("a copy for some values answers for these as the whole state does") {
   const HandleId named[] = {y, x, {ManagerId{8}, 0}, {kManager, 99}};
   State copy = state.copy_for(named);
   CHECK(copy.version() == state.version());
-  CHECK(copy.records().size() == 3);
+  CHECK(copy.size() == 3);
   CHECK(rule(copy.begin(Ensure{y, kDevice, {}})) == Rule::budget);
   CHECK(work(copy.apply(Ensure{x, kDevice, {}})) == Work::copy);
   CHECK(copy.account(kDevice)->remaining() == Bytes{0});
   CHECK(state.account(kDevice)->remaining() == Bytes{512});
+  CHECK_THROWS_AS(copy.record(copy.handle(0)), std::logic_error);  // not one of the named
+  CHECK_THROWS_AS(copy.records(), std::logic_error);
 }

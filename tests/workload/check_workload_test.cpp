@@ -1,44 +1,14 @@
 #include <algorithm>
 
-#include <doctest/doctest.h>
-
 #include <fheres/scheme/presets.hpp>
-#include <fheres/workload/check.hpp>
+
+#include "workload/drafts.hpp"
 
 using namespace fheres;
 using namespace fheres::workload;
+using namespace fheres::workload::test;
 
 namespace {
-
-ValueDraft value(const char* name, ValueKind kind) {
-  ValueDraft draft;
-  draft.name.text = name;
-  draft.kind = kind;
-  draft.at = {Location::pageable_host()};
-  draft.at_places.resize(1);
-  if (kind == ValueKind::ciphertext || kind == ValueKind::plaintext) draft.message = ConstantMessage{0.5};
-  if (kind == ValueKind::rotation_key) draft.steps = 1;
-  return draft;
-}
-
-OperationDraft operation(const char* result, const char* name, std::vector<std::string> operands,
-                         const char* key = "") {
-  OperationDraft draft;
-  draft.result.text = result;
-  draft.operation.text = name;
-  for (std::string& operand : operands) draft.operands.push_back({std::move(operand), {}});
-  if (*key) draft.key = Name{key, {}};
-  return draft;
-}
-
-StageDraft stage(const char* name, std::vector<OperationDraft> body, std::vector<std::string> outputs) {
-  StageDraft draft;
-  draft.name.text = name;
-  draft.at = Location::cuda(0);
-  draft.body = std::move(body);
-  for (std::string& output : outputs) draft.outputs.push_back({std::move(output), {}});
-  return draft;
-}
 
 /// x, a plaintext, a rotation key; the last level but `levels` left.
 WorkloadDraft draft() {
@@ -55,13 +25,6 @@ std::vector<std::string> codes(const WorkloadDraft& checked) {
   std::vector<std::string> result;
   for (const Problem& problem : check(checked).problems) result.push_back(problem.code);
   return result;
-}
-
-Workload good(const WorkloadDraft& checked) {
-  CheckedWorkload result = check(checked);
-  for (const Problem& problem : result.problems) MESSAGE(problem.code << " " << problem.message);
-  REQUIRE(result.workload);
-  return std::move(*result.workload);
 }
 
 }  // namespace

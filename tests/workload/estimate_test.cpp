@@ -1,44 +1,13 @@
 #include <cmath>
 
-#include <doctest/doctest.h>
-
 #include <fheres/scheme/presets.hpp>
-#include <fheres/workload/check.hpp>
 #include <fheres/workload/estimate.hpp>
+
+#include "workload/drafts.hpp"
 
 using namespace fheres;
 using namespace fheres::workload;
-
-namespace {
-
-ValueDraft value(const char* name, ValueKind kind) {
-  ValueDraft draft;
-  draft.name.text = name;
-  draft.kind = kind;
-  draft.at = {Location::pageable_host()};
-  draft.at_places.resize(1);
-  if (kind == ValueKind::ciphertext || kind == ValueKind::plaintext) draft.message = ConstantMessage{0.5};
-  return draft;
-}
-
-OperationDraft operation(const char* result, const char* name, std::vector<std::string> operands) {
-  OperationDraft draft;
-  draft.result.text = result;
-  draft.operation.text = name;
-  for (std::string& operand : operands) draft.operands.push_back({std::move(operand), {}});
-  return draft;
-}
-
-StageDraft stage(const char* name, std::vector<OperationDraft> body, const char* output) {
-  StageDraft draft;
-  draft.name.text = name;
-  draft.at = Location::cuda(0);
-  draft.body = std::move(body);
-  draft.outputs.push_back({output, {}});
-  return draft;
-}
-
-}  // namespace
+using namespace fheres::workload::test;
 
 TEST_CASE("errors are estimated along the stages, from what each operation makes of its operands") {
   WorkloadDraft draft;
@@ -47,8 +16,8 @@ TEST_CASE("errors are estimated along the stages, from what each operation makes
   draft.world.values = {value("x", ValueKind::ciphertext), value("w", ValueKind::plaintext),
                         value("relin", ValueKind::relinearization_key), value("opaque", ValueKind::bytes)};
   draft.stages = {
-      stage("first", {operation("p", "multiply_plain", {"x", "w"}), operation("y", "rescale", {"p"})}, "y"),
-      stage("second", {operation("z", "add", {"y", "y"})}, "z")};
+      stage("first", {operation("p", "multiply_plain", {"x", "w"}), operation("y", "rescale", {"p"})}, {"y"}),
+      stage("second", {operation("z", "add", {"y", "y"})}, {"z"})};
   const CheckedWorkload checked = check(draft);
   REQUIRE(checked.workload);
   const World& world = checked.workload->world;

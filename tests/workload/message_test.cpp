@@ -17,6 +17,15 @@ TEST_CASE("each message gives the slots that its formula says") {
     CHECK(sine[static_cast<std::size_t>(i)] == doctest::Approx(2 * std::sin(0.5 * i + 0.25)));
 }
 
+TEST_CASE("a list and random numbers repeat with their period") {
+  CHECK(slots_of(ListMessage{{1, 2}, 3}, 7) == std::vector<double>{1, 2, 0, 1, 2, 0, 1});
+  const auto slots = slots_of(RandomMessage{7, -1, 1, 4}, 10);
+  const auto once = slots_of(RandomMessage{7, -1, 1}, 4);
+  for (std::size_t i = 0; i < slots.size(); ++i) CHECK(slots[i] == once[i % 4]);
+  CHECK(describe(RandomMessage{7, -1, 1, 4}) == "random(seed 7, low -1, high 1, period 4)");
+  CHECK(describe(ListMessage{{1, 2}, 3}) == "list(2 numbers, period 3)");
+}
+
 TEST_CASE("random slots stay in their range, differ, and are the same for the same seed") {
   const RandomMessage message{7, -3, 5};
   const auto slots = slots_of(message, 4096);

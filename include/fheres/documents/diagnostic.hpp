@@ -36,4 +36,8 @@ std::string render(const Diagnostic& diagnostic, const Sources& sources, bool co
 /// By file, line, column, then code and message; exact repeats are removed.
 void sort_by_place(std::vector<Diagnostic>& diagnostics);
 
+/// Of sorted diagnostics: says in each message for which item of a `for` it is, and leaves one of those that say the
+/// same code at the same place for several items.
+void name_instances(std::vector<Diagnostic>& diagnostics);
+
 }  // namespace fheres::documents

@@ -42,10 +42,10 @@ class Layout {
   };
   std::variant<Kept, Refusal> keep(const State& state, Location at, Bytes bytes, const std::string& name);
   void give_back(Location at, const Piece& piece);
-  /// A block that is there until the value's arrival at `at` is settled: the copy of its backing that it is
-  /// expanded from (R66).
-  void keep_for_arrival(HandleId value, Location at, const Piece& piece);
-  void end_arrival(HandleId value, Location at);
+  /// A block at `at` that is there until the value's arrival at `to` is settled: the copy of its backing that it is
+  /// expanded from (R66), or the staging that it comes through (R64).
+  void keep_for_arrival(HandleId value, Location to, Location at, const Piece& piece);
+  void end_arrival(HandleId value, Location to);
   /// The block becomes the value's.
   void adopt(HandleId value, Location at, const Piece& piece);
 
@@ -66,12 +66,17 @@ class Layout {
     std::string name;
     Piece piece;
   };
+  struct Awaited {
+    std::uint64_t serial = 0;
+    Location to;
+    Piece piece;
+  };
   struct Room {
     Location at;
     memory::Arena arena;
     std::vector<Owned> values;  // by serial
     std::vector<Named> kept;
-    std::vector<Owned> arrivals;
+    std::vector<Awaited> arrivals;
   };
   const Room* find(Location at) const;
   Room* find(Location at);

@@ -10,44 +10,14 @@
 #include <variant>
 #include <vector>
 
-#include <fheres/base/inline_vector.hpp>
 #include <fheres/residency/action.hpp>
 #include <fheres/residency/copy_rules.hpp>
 #include <fheres/residency/errors.hpp>
 #include <fheres/residency/plan.hpp>
 #include <fheres/residency/spec.hpp>
+#include <fheres/residency/value_record.hpp>
 
 namespace fheres::residency {
-
-/// A copy that is on its way to a materialization (R21). Until it is settled, one pending token protects either end.
-struct Arrival {
-  Location from = Location::pageable_host();
-  Bytes staging = 0;    // charged at pinned-host until it is settled (R64)
-  Bytes temporary = 0;  // charged where it arrives until it is settled: a copy of its backing (R66)
-  std::optional<HandleId> backing{};  // whose replica at `from` is read; without it, the value's own (R66)
-  friend bool operator==(const Arrival&, const Arrival&) = default;
-};
-
-/// One value at one location.
-struct Materialization {
-  Location at = Location::pageable_host();
-  Bytes actual_bytes = 0;  // of the block; the charge is the specification's storage_bytes
-  Protection protection{};
-  std::optional<Arrival> arrival{};  // while it is arriving
-};
-
-/// One value, as State knows it.
-struct ValueRecord {
-  std::shared_ptr<const ValueSpec> spec{};
-  InlineVector<Materialization, 2> materializations{};  // in location order
-  std::optional<Location> source{};                     // where its source loads, if it has one
-  std::optional<HandleId> backing{};   // what it can be expanded from, also once that is discarded
-  std::vector<HandleId> dependents{};  // live values that it backs, in order of registration
-  bool discarded = false;
-  bool announced = false;  // no bytes yet
-
-  const Materialization* at(Location location) const;
-};
 
 /// Charges of one location (R25).
 struct Account {
@@ -186,8 +156,10 @@ class State {
   std::optional<Refusal> check(HandleId value) const;
   /// The same, and materialized at `at`: what a protection needs.
   std::optional<Refusal> check_resident(HandleId value, Location at) const;
-  const ValueRecord& record(HandleId value) const;                  // of any known handle, discarded too
-  std::span<const ValueRecord> records() const { return values_; }  // index is the serial
+  const ValueRecord& record(HandleId value) const;     // of any known handle, discarded too
+  std::size_t size() const { return values_.size(); }  // handles given out
+  /// Of all values; index is the serial. Not of a copy_for copy.
+  std::span<const ValueRecord> records() const { return values_.all(); }
   HandleId handle(std::uint64_t serial) const { return {manager_, serial}; }
 
   // Transitions (R9 to R17). Checked in this order: handle, locations present, explicit source resident (also
@@ -218,9 +190,9 @@ class State {
   Undo mark(HandleId value) const;
   void restore(Undo undo);
 
-  /// A copy in which only these values, their backings and dependents are known as they are; the others keep
-  /// their serials, and nothing else. Charges are copied as they are, so actions on these values go as they
-  /// would here. Cheaper than a whole copy.
+  /// A copy that knows only these values, their backings and dependents; serials stay, and nothing else may be asked of
+  /// the others. Charges are copied as they are, so actions on these values go as they would here. Costs what the
+  /// named values cost, however many there are.
   State copy_for(std::span<const HandleId> values) const;
 
   // Reservations.
@@ -287,7 +259,7 @@ class State {
   std::optional<int> devices_;
   CopyRules copies_;
   std::uint64_t version_ = 1;
-  std::vector<ValueRecord> values_;
+  ValueTable values_;
   std::vector<Account> accounts_;
   std::vector<ReservationRecord> reservations_;
   std::uint64_t next_reservation_ = 1;

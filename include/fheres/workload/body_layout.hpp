@@ -23,6 +23,7 @@ struct LayoutStep {
   Bytes scratch_bytes = 0;            // while the operation runs
   std::vector<std::size_t> reads;     // earlier steps whose results it reads
   std::optional<std::size_t> output;  // the result is kept: this output of the stage, a block of its own
+  std::optional<std::size_t> with{};  // made together with that earlier step's result, and without scratch
 };
 
 /// Where a stage's body works: one workspace block with offsets by lifetime, one block for each output.

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <variant>
@@ -26,6 +27,7 @@ struct ValueDraft {
   std::optional<Message> message;  // ciphertext, plaintext; may be absent where there is a file
   Place message_place;
   bool for_addition = false;  // plaintext: encoded at the scale of what it is added to
+  bool compact = false;       // plaintext: kept as one word a coefficient, and expanded where it is used
   std::optional<int> level;   // absent: fresh ciphertexts 0, others the freshest level where they are used
   Place level_place;
   std::int64_t steps = 0;  // rotation key: slot i goes to slot i + steps
@@ -40,7 +42,9 @@ struct ValueDraft {
   std::optional<Location> source;   // made again there: encoded (plaintext), or read from its file
   std::optional<std::string> file;  // where its bytes come from
   Place source_place;
-  std::optional<ValueIndex> backs;  // the seeded half of that value's key: made by check, never by a document
+  std::optional<Name> backing;      // of a Plan: the value that it is expanded from (R66)
+  std::optional<int> giant_step;    // plaintext: a diagonal of that giant step; made by check
+  std::optional<ValueIndex> backs;  // what that value is expanded from: made by check, never by a document
   std::int64_t priority = 0;
   std::optional<Name> stable_key;
 };
@@ -58,6 +62,12 @@ struct PlanDraft {
   Place place;
 };
 
+/// A diagonal of linear_transform: the value that holds it.
+struct DiagonalDraft {
+  std::int64_t index = 0;
+  Name value;
+};
+
 struct OperationDraft {
   Name result;
   Name operation;
@@ -70,6 +80,10 @@ struct OperationDraft {
   std::optional<std::uint64_t> count;
   std::optional<std::vector<double>> coefficients;
   scheme::PolynomialBasis basis = scheme::PolynomialBasis::power;
+  std::vector<DiagonalDraft> diagonals;  // of linear_transform, at least one
+  std::optional<int> baby_steps;
+  /// rotate_many: which of its results this is. It has a draft for each, one after the other.
+  std::optional<std::size_t> turn;
   bool beside_is_bad =
       false;  // a number or one of those was given and could not be read, which has been reported
 };
@@ -86,6 +100,7 @@ struct StageDraft {
   bool body_is_given = false;  // a body, requirements or a plan are given, though they may be bad
   std::vector<OperationDraft> body;
   std::vector<Name> outputs;
+  std::set<std::string> unchecked;  // outputs that are kept and not compared
   std::vector<RequirementDraft> require;
   std::optional<std::vector<Reservation>> reserve;  // absent: automatic
   Place reserve_place;
@@ -138,10 +153,17 @@ struct ProducedDraft {
   Name from;  // a reservation's label
 };
 
+struct CarvedDraft {
+  Name from;  // a reservation's label
+  Bytes bytes = 0;
+};
+
 struct ProgramStageDraft {
   Name name;
   std::vector<ActionDraft> reclaim, enter, prefetch, exit;
   std::vector<Reservation> reserve;
+  std::vector<RequirementDraft> require;
+  std::vector<CarvedDraft> workspace;
   std::vector<ProducedDraft> produce;
   std::vector<Name> release;
 };
@@ -151,6 +173,7 @@ struct ProgramDraft {
   std::optional<WorkloadReference> workload;
   WorldDraft world;
   std::vector<ProgramStageDraft> stages;
+  std::optional<Evidence> evidence;
 };
 
 }  // namespace fheres::workload

@@ -18,14 +18,16 @@ struct SineMessage {
 struct RampMessage {
   double from = 0, to = 1;
 };
-/// The first slots; zeros follow.
+/// The first slots; zeros follow. With a period, slot i holds what slot i - period does.
 struct ListMessage {
   std::vector<double> values;
+  std::uint64_t period = 0;
 };
 /// Uniform in [low, high); the same numbers on every machine.
 struct RandomMessage {
   std::uint64_t seed = 0;
   double low = 0, high = 1;
+  std::uint64_t period = 0;  // slot i holds what slot i - period does; 0: every slot its own
 };
 using Message = std::variant<ConstantMessage, SineMessage, RampMessage, ListMessage, RandomMessage>;
 

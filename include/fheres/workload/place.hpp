@@ -2,15 +2,18 @@
 
 #include <string>
 
+#include <fheres/base/shared_text.hpp>
+
 namespace fheres::workload {
 
 /// Where something stands in the text that it came from. Lines and columns count from 1; a column counts
 /// characters. Line 0: it came from a program and stands nowhere.
 struct Place {
-  std::string file;
+  SharedText file;
   int line = 0;
   int column = 0;
-  int length = 0;  // characters to underline, at least 1 where the line is known
+  int length = 0;         // characters to underline, at least 1 where the line is known
+  SharedText instance{};  // which item of an expanded entry: `t = 3`; empty elsewhere
   bool known() const { return line > 0; }
   friend auto operator<=>(const Place&, const Place&) = default;
 };

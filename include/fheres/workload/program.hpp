@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include <fheres/workload/evidence.hpp>
 #include <fheres/workload/model.hpp>
 
 namespace fheres::workload {
@@ -16,6 +17,12 @@ struct Produced {
   Place place;
 };
 
+/// A block that a stage's body carves out of a reservation of its stage, and frees when it ends.
+struct Carved {
+  std::size_t from = 0;  // index into ProgramStage::reserve
+  Bytes bytes = 0;
+};
+
 /// One stage of a Program. Order at run time (R39): reclaim, admit reservations, enter, prefetch, body (produce), exit,
 /// release reservations, discard what is released. What is prefetched is an ensure, and is settled before an action takes
 /// one of its ends (R23).
@@ -25,6 +32,9 @@ struct ProgramStage {
   std::vector<Reservation> reserve;
   std::vector<NamedAction> enter;
   std::vector<NamedAction> prefetch;
+  std::vector<Requirement>
+      require;                    // what the body reads: there when it starts. A promise that `verify` holds
+  std::vector<Carved> workspace;  // the body's blocks, for addresses (R27)
   std::vector<Produced> produce;
   std::vector<NamedAction> exit;
   std::vector<Operand> release;
@@ -43,6 +53,7 @@ struct Program {
   std::optional<WorkloadReference> workload;
   World world;  // values: declared ones in the document's order, then produced ones by stage
   std::vector<ProgramStage> stages;
+  std::optional<Evidence> evidence{};  // of a compiled one
 };
 
 /// The plan of one stage, with the handles of World::values (by ValueIndex).

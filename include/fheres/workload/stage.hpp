@@ -10,6 +10,7 @@
 
 #include <fheres/residency/action.hpp>
 #include <fheres/residency/plan.hpp>
+#include <fheres/scheme/linear_transform.hpp>
 #include <fheres/scheme/polynomial.hpp>
 #include <fheres/workload/body_layout.hpp>
 #include <fheres/workload/value.hpp>
@@ -32,8 +33,13 @@ struct Polynomial {
   std::vector<double> coefficients;
   scheme::PolynomialBasis basis = scheme::PolynomialBasis::power;
 };
-/// An operation that is a circuit of others, on one ciphertext.
-using Composite = std::variant<SumSlots, Polynomial>;
+/// The operands after the ciphertext are the diagonals' plaintexts, in the order of scheme::LinearTransform.
+struct LinearTransform {
+  int baby_steps = 0;  // 0: chosen
+  std::vector<std::int64_t> diagonals;
+};
+/// An operation that is made of others, on one ciphertext.
+using Composite = std::variant<SumSlots, Polynomial, LinearTransform>;
 /// The composite of that name in documents, as it is without anything beside it.
 std::optional<Composite> composite_named(std::string_view name);
 std::string_view name(const Composite& composite);
@@ -45,23 +51,33 @@ struct BodyOperation {
   std::optional<Composite> composite;
   std::vector<Operand> operands;
   std::optional<Operand> key;
-  std::vector<Operand> keys;  // of a composite, in its circuit's order
+  std::vector<Operand> keys;  // of a composite; of a circuit, in its order
   std::optional<scheme::Scalar> scalar;
-  std::shared_ptr<const scheme::Circuit> circuit;  // of a composite
-  scheme::ValueType type;                          // of the result
-  Bytes scratch_bytes = 0;                         // exact workspace of the operation
-  std::optional<std::size_t> output;               // index into Stage::outputs, where the result is kept
-  Place place;                                     // of the operation's name
+  std::shared_ptr<const scheme::Circuit> circuit;            // of a composite other than linear_transform
+  std::shared_ptr<const scheme::LinearTransform> transform;  // of linear_transform
+  /// rotate_many: a rotation or conjugation for each result, one after the other, that run as one operation.
+  struct Turns {
+    std::size_t first = 0;  // index into Stage::body
+    std::size_t count = 0;
+  };
+  std::optional<Turns> turns;
+  scheme::ValueType type;             // of the result
+  Bytes scratch_bytes = 0;            // exact workspace; of rotate_many, with its first result
+  std::optional<std::size_t> output;  // index into Stage::outputs, where the result is kept
+  Place place;                        // of the operation's name
 };
 
 /// As documents call it.
 std::string_view name(const BodyOperation& operation);
+/// Whether the second operand and those after it are plaintexts; every other operand is a ciphertext.
+bool takes_plaintexts(const BodyOperation& operation);
 
 /// A result that becomes a managed value where the stage ran.
 struct Output {
   std::size_t result = 0;  // index into Stage::body
   ValueIndex value = 0;
   Place place;
+  bool checked = true;  // decrypted, and compared with its clear text
 };
 
 /// A value that has to be at a location.

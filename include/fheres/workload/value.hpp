@@ -29,6 +29,9 @@ struct Value {
   std::optional<Location> source;   // where it can be made again: from its message (a plaintext), or its file
   std::optional<std::string> file;  // of values, in which it has the name client_name
   std::string client_name;          // declared: what the client makes it under, and files call it
+  /// Of a plaintext that is a diagonal of a linear transform: its message is turned back by so many steps before it is
+  /// encoded, over P and Q.
+  std::optional<int> turned_back;
   std::optional<ValueIndex> backing;  // the value of World::values that it is expanded from (R66)
   std::int64_t priority = 0;          // lower goes first (R54)
   std::optional<std::string> stable_key;

@@ -1,0 +1,86 @@
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include <fheres/base/file.hpp>
+#include <fheres/base/sha256.hpp>
+#include <fheres/compile/compile.hpp>
+#include <fheres/documents/emit.hpp>
+#include <fheres/report/compile_report.hpp>
+
+#include "command.hpp"
+#include "document.hpp"
+
+namespace fheres::cli {
+namespace {
+
+struct Options {
+  std::string file;
+  std::string plan;
+  std::uint64_t node_limit = compile::CompileOptions{}.node_limit;
+  CommonOptions common;
+  PlanningOptions planning;
+};
+
+/// The workload as the plan names it: from the plan's folder where that is a way, and its hash.
+workload::WorkloadReference reference_to(const std::string& file, const std::string& plan) {
+  const MappedFile bytes(file);
+  Sha256 hash;
+  hash.add(bytes.bytes());
+  const std::filesystem::path folder = std::filesystem::absolute(plan).parent_path();
+  const std::filesystem::path from_there =
+      std::filesystem::absolute(file).lexically_normal().lexically_proximate(folder.lexically_normal());
+  return {from_there.generic_string(), hash.finish(), {}};
+}
+
+ExitCode compile_workload(const Options& options) {
+  const auto model = load_or_report(options.file, options.planning, options.common);
+  if (!model) return ExitCode::invalid;
+  const auto* workload = std::get_if<workload::Workload>(&*model);
+  if (workload == nullptr) {
+    fmt::print(stderr, "fheres: {} is a {}; only a Workload can be compiled\n", options.file,
+               documents::kind_of(*model));
+    return ExitCode::invalid;
+  }
+  compile::CompileOptions how;
+  how.node_limit = options.node_limit;
+  how.search_state_limit = options.planning.search_state_limit;
+  compile::Outcome outcome = compile::compile(*workload, how);
+  if (auto* compiled = std::get_if<compile::Compiled>(&outcome)) {
+    compiled->program.workload = reference_to(options.file, options.plan);
+    OutputFile out(options.plan);
+    const std::string text = documents::emit(compiled->program);
+    out.write(std::as_bytes(std::span(text)));
+    out.finish();
+  }
+  if (options.common.json) {
+    fmt::print("{}", report::render(report::compile_json(outcome, workload->metadata.name.text, options.file,
+                                                         options.plan)));
+  } else if (!options.common.quiet) {
+    fmt::print("{}", report::compile_text(outcome, workload->metadata.name.text, options.plan));
+  }
+  if (std::holds_alternative<compile::Infeasible>(outcome)) return ExitCode::no;
+  return std::holds_alternative<compile::Inconclusive>(outcome) ? ExitCode::inconclusive : ExitCode::done;
+}
+
+}  // namespace
+
+void add_compile(CLI::App& app, Action& action) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand(
+      "compile", "a plan for a whole Workload, with a bound on how good any plan can be; needs no GPU");
+  command->add_option("workload", options->file, "the Workload document")->required();
+  command->add_option("-o,--output", options->plan, "where the Plan is written, whole or not at all")
+      ->required();
+  command->add_option("--node-limit", options->node_limit, "nodes that branch and bound may open; 0: none")
+      ->capture_default_str();
+  add_common(*command, options->common);
+  add_planning(*command, options->planning);
+  command->footer(
+      "example: fheres compile samples/explicit-tiles.yaml -o tiles.plan.yaml --budget cuda:0=34MiB");
+  command->callback([options, &action] { action = [options] { return compile_workload(*options); }; });
+}
+
+}  // namespace fheres::cli

@@ -1,0 +1,202 @@
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <fheres/compile/compile.hpp>
+#include <fheres/workload/rehearsal.hpp>
+
+#include "belady.hpp"
+#include "bound.hpp"
+#include "certificate.hpp"
+#include "choice.hpp"
+#include "replay.hpp"
+#include "route.hpp"
+
+namespace fheres::compile {
+namespace {
+
+/// Where a plan needs more room than charges alone say, as many times it is made again with less to spend there.
+constexpr int kRepairs = 24;
+/// Beyond so many stages times values the controller is not asked: a decision costs what the world is large.
+constexpr std::size_t kControllerLimit = 4'000'000;
+
+/// A way to a choice, given the room that there is.
+using Maker = std::function<Choice(const std::vector<Room>&)>;
+
+class Compiler {
+ public:
+  Compiler(const Workload& workload, const CompileOptions& options)
+      : workload_(workload), options_(options), problem_(make_problem(workload)) {}
+
+  Outcome run() {
+    if (auto infeasible = find_certificate(workload_, problem_)) return std::move(*infeasible);
+    const Bound bound(problem_);
+    Bytes lower = bound.at(bound.ascend(kAscents));
+    try_controller();
+    const std::vector<std::size_t> order = by_value(problem_);
+    try_choices("furthest-next-use",
+                [&](const std::vector<Room>& rooms) { return furthest_next_use(problem_, rooms); });
+    try_choices("value-per-room", [&](const std::vector<Room>& rooms) {
+      Choice choice(problem_, rooms);
+      choice.fill(order);
+      improve(choice, problem_, kExchanges);
+      return choice;
+    });
+    if (!best_) return Inconclusive{std::move(attempts_), nothing_found()};
+    finish(lower, bound);
+    return Compiled{std::move(*best_), std::move(attempts_)};
+  }
+
+ private:
+  static constexpr int kAscents = 12;
+  static constexpr std::size_t kExchanges = 20'000;
+
+  std::string nothing_found() const {
+    std::string reason = "no plan was found that replays, and no proof that there is none";
+    for (const Attempt& attempt : attempts_)
+      reason += fmt::format("; {}: {}", attempt.method, attempt.reason);
+    return reason;
+  }
+
+  /// What the policy would do, one stage at a time, as a program.
+  void try_controller() {
+    if (problem_.stages * workload_.world.values.size() > kControllerLimit) {
+      attempts_.push_back({"controller", {}, "the workload is too large to ask it stage by stage"});
+      return;
+    }
+    control::DecideOptions decide;
+    decide.search_state_limit = options_.search_state_limit;
+    const bool by_hand = std::any_of(workload_.stages.begin(), workload_.stages.end(),
+                                     [](const workload::Stage& stage) { return stage.plan.has_value(); });
+    if (by_hand) try_rehearsal("by-hand", workload_, decide);
+    Workload free = workload_;
+    for (workload::Stage& stage : free.stages) stage.plan.reset();
+    try_rehearsal("controller", free, decide);
+  }
+
+  void try_rehearsal(const char* method, const Workload& workload, const control::DecideOptions& decide) {
+    const workload::Rehearsal rehearsal = workload::rehearse(workload, decide);
+    if (rehearsal.answer != workload::Answer::feasible) {
+      attempts_.push_back({method, {}, rehearsal.reason});
+      return;
+    }
+    const std::vector<ValueIndex> order = workload.world.placement_order();  // serials count in this order
+    const auto named = [&](const residency::Action& action) {
+      workload::NamedAction result;
+      result.value = order[residency::value_of(action).serial];
+      if (const auto* ensure = std::get_if<residency::Ensure>(&action)) {
+        result.verb = workload::NamedAction::Verb::ensure;
+        result.at = ensure->at;
+        result.from = ensure->from;
+      } else if (const auto* move = std::get_if<residency::Move>(&action)) {
+        result.verb = workload::NamedAction::Verb::move;
+        result.at = move->to;
+        result.from = move->from;
+      } else {
+        result.verb = workload::NamedAction::Verb::drop;
+        result.at = std::get<residency::Drop>(action).at;
+      }
+      return result;
+    };
+    workload::Program program = skeleton(workload_);
+    for (std::size_t s = 0; s < program.stages.size(); ++s) {
+      workload::ProgramStage& out = program.stages[s];
+      if (const auto& plan = workload.stages[s].plan) {
+        out.reclaim = plan->reclaim;
+        out.enter = plan->enter;
+        out.prefetch = plan->prefetch;
+        out.exit = plan->exit;
+        continue;
+      }
+      const control::Decision& decision = *rehearsal.stages[s].decision;
+      for (const residency::Action& action : decision.plan.reclaim) out.reclaim.push_back(named(action));
+      for (const residency::Action& action : decision.plan.enter) out.enter.push_back(named(action));
+    }
+    consider(method, std::move(program));
+  }
+
+  /// Plans whose enter needs more room than their charges add up to are made again with less to spend in that stage.
+  void try_choices(const char* method, const Maker& make) {
+    std::vector<Room> rooms = problem_.rooms;
+    for (int round = 0; round < kRepairs; ++round) {
+      const Choice choice = make(rooms);
+      Replay replayed;
+      if (choice.feasible()) {
+        workload::Program program = route(workload_, problem_, choice.kept());
+        replayed = replay(program);
+        if (replayed.feasible) {
+          accept(method, std::move(program), std::move(replayed));
+          return;
+        }
+      } else {
+        replayed.reason = "what has to stay leaves no room";
+      }
+      if (!tighten(rooms, replayed)) {
+        attempts_.push_back({method, {}, replayed.reason});
+        return;
+      }
+    }
+    attempts_.push_back({method, {}, fmt::format("{} repairs did not make it replay", kRepairs)});
+  }
+
+  /// False where the refusal is not about room in a stage.
+  bool tighten(std::vector<Room>& rooms, const Replay& replayed) const {
+    if (!replayed.stage || !replayed.refusal || replayed.refusal->rule != residency::Refusal::Rule::budget)
+      return false;
+    const residency::Refusal& refusal = *replayed.refusal;
+    const auto room = problem_.room_at(refusal.at);
+    if (!room) return false;
+    const Bytes needed = refusal.used + refusal.reserved + refusal.requested;
+    if (needed <= refusal.budget) return false;
+    rooms[*room].free[*replayed.stage] -= static_cast<std::int64_t>(needed - refusal.budget);
+    return true;
+  }
+
+  void consider(const char* method, workload::Program program) {
+    Replay replayed = replay(program);
+    if (replayed.feasible) {
+      accept(method, std::move(program), std::move(replayed));
+    } else {
+      attempts_.push_back({method, {}, replayed.reason});
+    }
+  }
+
+  void accept(const char* method, workload::Program program, Replay replayed) {
+    attempts_.push_back({method, replayed.moved_bytes, {}});
+    const auto key = [](const Replay& r) { return std::pair(r.moved_bytes, r.compacted_bytes); };
+    if (best_ && key(replayed) >= key(best_replay_)) return;
+    best_ = std::move(program);
+    best_replay_ = std::move(replayed);
+    best_method_ = method;
+  }
+
+  void finish(Bytes lower, const Bound&) {
+    workload::Evidence evidence;
+    evidence.method = best_method_;
+    evidence.moved_bytes = best_replay_.moved_bytes;
+    evidence.lower_bound_bytes = lower;
+    evidence.bound = "combinatorial";
+    evidence.compactions = best_replay_.compactions;
+    evidence.compacted_bytes = best_replay_.compacted_bytes;
+    evidence.peaks = best_replay_.peaks;
+    best_->evidence = std::move(evidence);
+  }
+
+  const Workload& workload_;
+  const CompileOptions& options_;
+  const Problem problem_;
+  std::optional<workload::Program> best_;
+  Replay best_replay_;
+  std::string best_method_;
+  std::vector<Attempt> attempts_;
+};
+
+}  // namespace
+
+Outcome compile(const workload::Workload& workload, const CompileOptions& options) {
+  return Compiler(workload, options).run();
+}
+
+}  // namespace fheres::compile

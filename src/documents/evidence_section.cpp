@@ -1,0 +1,71 @@
+#include "sections.hpp"
+
+namespace fheres::documents {
+namespace {
+
+std::uint64_t read_count(Context& context, const Node* node, const char* what) {
+  return node != nullptr ? read_unsigned(context, *node, what).value_or(0) : 0;
+}
+
+/// `{cuda:0: {bytes: 123, stage: tile-3}}`.
+void read_peaks(Context& context, const Node& node, workload::Evidence& evidence) {
+  if (node.kind != Node::Kind::map)
+    context.report("FHR0106", node.place, "peaks is no map, expected one from a location to its peak");
+  for (const Node::Entry& entry : node.entries) {
+    const auto at = read_location(context, entry.key, entry.place);
+    MapReader map(context, *entry.value, "a peak");
+    workload::PeakEvidence peak;
+    if (const Node* bytes = map.need("bytes")) peak.bytes = read_bytes(context, *bytes).value_or(0);
+    if (const Node* stage = map.get("stage")) peak.stage = read_text(context, *stage, "stage").value_or("");
+    map.finish();
+    if (!at) continue;
+    peak.at = *at;
+    evidence.peaks.push_back(std::move(peak));
+  }
+}
+
+workload::TimeEvidence read_time(Context& context, const Node& node) {
+  workload::TimeEvidence time;
+  MapReader map(context, node, "time");
+  if (const Node* machine = map.need("machine"))
+    time.machine = read_text(context, *machine, "machine").value_or("");
+  time.predicted_ns = read_count(context, map.need("predicted_ns"), "predicted_ns");
+  time.lower_bound_ns = read_count(context, map.need("lower_bound_ns"), "lower_bound_ns");
+  map.finish();
+  return time;
+}
+
+}  // namespace
+
+workload::Evidence read_evidence(Context& context, const Node& node) {
+  workload::Evidence evidence;
+  MapReader map(context, node, "evidence");
+  if (const Node* method = map.need("method"))
+    evidence.method = read_text(context, *method, "method").value_or("");
+  if (const Node* minimize = map.need("minimize")) {
+    const std::vector<std::string> words{"bytes", "time"};
+    evidence.minimize = words[read_choice(context, *minimize, "minimize", words).value_or(0)];
+  }
+  if (const Node* bytes = map.need("moved_bytes"))
+    evidence.moved_bytes = read_bytes(context, *bytes).value_or(0);
+  if (const Node* bytes = map.need("lower_bound_bytes"))
+    evidence.lower_bound_bytes = read_bytes(context, *bytes).value_or(0);
+  // What follows from the two figures stands there for people.
+  if (const Node* gap = map.get("gap")) read_real(context, *gap, "gap");
+  if (const Node* optimal = map.get("optimal"))
+    read_choice(context, *optimal, "optimal", {"proven", "not proven"});
+  if (const Node* bound = map.need("bound")) {
+    const std::vector<std::string> words{"lp", "combinatorial"};
+    evidence.bound = words[read_choice(context, *bound, "bound", words).value_or(0)];
+  }
+  evidence.nodes = read_count(context, map.get("nodes"), "nodes");
+  evidence.compactions = read_count(context, map.get("compactions"), "compactions");
+  if (const Node* bytes = map.get("compacted_bytes"))
+    evidence.compacted_bytes = read_bytes(context, *bytes).value_or(0);
+  if (const Node* peaks = map.get("peaks")) read_peaks(context, *peaks, evidence);
+  if (const Node* time = map.get("time")) evidence.time = read_time(context, *time);
+  map.finish();
+  return evidence;
+}
+
+}  // namespace fheres::documents

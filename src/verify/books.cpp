@@ -1,0 +1,82 @@
+#include "verify/books.hpp"
+
+#include <fmt/format.h>
+
+#include <fheres/base/check.hpp>
+
+namespace fheres::verify {
+namespace {
+
+constexpr int kIndexShift = 16, kKindShift = 56;
+
+}  // namespace
+
+Addresses::Key key_of(BlockOf kind, std::size_t index, Location at) {
+  return static_cast<Addresses::Key>(kind) << kKindShift | static_cast<Addresses::Key>(index) << kIndexShift |
+         at.index();
+}
+BlockOf kind_of(Addresses::Key key) { return static_cast<BlockOf>(key >> kKindShift); }
+std::size_t index_of(Addresses::Key key) {
+  return static_cast<std::size_t>(key << (64 - kKindShift) >> (64 - kKindShift + kIndexShift));
+}
+
+Books::Books(const workload::World& world) : accounts_(Location::kCount) {
+  accounts_[0].at = Location::pageable_host();
+  accounts_[1].at = Location::pinned_host();
+  for (int device = 0; device < Location::kMaxDevices; ++device) {
+    const Location there = Location::cuda(device);
+    accounts_[there.index()].at = there;
+  }
+  for (const workload::LocationEntry& entry : world.locations) {
+    if (!entry.budget) continue;
+    Account& account = at(entry.at);
+    account.budget = entry.budget;
+    account.known = true;
+    if (entry.at != Location::pageable_host()) account.addresses.emplace(*entry.budget);
+  }
+}
+
+std::optional<std::string> Books::refusal(Location at, Bytes more) const {
+  const Account& account = accounts_[at.index()];
+  if (!account.budget || account.over()) return std::nullopt;
+  const Bytes left = *account.budget - account.charged();
+  if (more <= left) return std::nullopt;
+  return fmt::format("needs {} at {}, and of the budget of {} are {} used and {} reserved: {} short",
+                     format_exact_bytes(more), at.name(), format_exact_bytes(*account.budget),
+                     format_bytes(account.used), format_bytes(account.reserved),
+                     format_exact_bytes(more - left));
+}
+
+void Books::charge(Location at, Bytes used, Bytes reserved) {
+  Account& account = accounts_[at.index()];
+  account.used = checked_add(account.used, used);
+  account.reserved = checked_add(account.reserved, reserved);
+  checked_add(account.used, account.reserved);
+  account.known = true;
+}
+
+void Books::discharge(Location at, Bytes used, Bytes reserved) {
+  Account& account = accounts_[at.index()];
+  FHERES_CHECK(used <= account.used && reserved <= account.reserved);
+  account.used -= used;
+  account.reserved -= reserved;
+}
+
+void Books::note(Location at) {
+  Account& account = accounts_[at.index()];
+  if (account.charged() <= account.peak) return;
+  account.peak = account.charged();
+  account.peak_stage = stage_;
+}
+
+std::vector<LocationFigures> Books::figures() const {
+  std::vector<LocationFigures> figures;
+  for (const Account& account : accounts_) {
+    if (!account.known) continue;
+    figures.push_back(
+        {account.at, account.budget, account.peak, account.peak_stage, account.charged(), account.compacted});
+  }
+  return figures;
+}
+
+}  // namespace fheres::verify
