@@ -15,8 +15,8 @@ namespace fheres::cli {
 /// An earlier answer or report that the present one is held against (exit 6).
 class Baseline {
  public:
-  /// One that compares nothing, where no file is given. Nothing, and a message, where the file cannot be read, is no answer or report of
-  /// fheres, or is of another document.
+  /// One that compares nothing, where no file is given. Nothing, and a message, where the file cannot be read, is no
+  /// answer or report of fheres, or is of another document.
   static std::optional<Baseline> read(const std::string& file, const std::string& document);
 
   /// Compares, and notes in the JSON what is worse. 6 in place of 0; a code that says more stays.

@@ -195,10 +195,10 @@ void add_run(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand(
       "run", "executes a Workload with real CKKS values under its budgets, and checks every kept output");
   command->add_option("workload", options->file, "the document")->required()->type_name("FILE");
-  add_device(
-      *command, options->devices,
-      "auto, emulated, or cuda:N; `cuda:3` binds the document's cuda:0 to that device, several are bound "
-      "in order");
+  add_device(*command, options->devices,
+             "auto (as a GPU is there or not), emulated, or cuda:N; `cuda:3` binds the document's cuda:0 to "
+             "that device, several are bound "
+             "in order");
   command->add_option("--seed", options->seed,
                       "reproducible keys and encryptions, for tests; never for real secrets");
   command->add_option("--threads", options->threads, "threads of the cpu back end; 0: one a core")

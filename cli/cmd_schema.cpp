@@ -31,7 +31,8 @@ std::vector<std::string> kinds() {
     if (item.name.ends_with(kSuffix) && item.name != kReports)
       names.emplace_back(item.name.substr(0, item.name.size() - kSuffix.size()));
   }
-  for (const Json& output : Json::parse(resource(kReports))["oneOf"]) {
+  const Json reports = Json::parse(resource(kReports));
+  for (const Json& output : reports["oneOf"]) {
     const std::string reference = output["$ref"];
     names.push_back(reference.substr(reference.rfind('/') + 1));
   }

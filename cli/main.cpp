@@ -14,7 +14,7 @@ int main(int argc, char** argv) {
   CLI::App app("decides, proves and executes where the values of encrypted computation live", "fheres");
   fheres::cli::use_manual(app);
   app.require_subcommand(1);
-  app.set_version_flag("--version", fheres::cli::version_text());
+  app.set_version_flag("--version", fheres::cli::version_text(), "the version, and what this build can do");
   app.footer(
       "`fheres COMMAND --help` shows an example. Exit codes: 0 done or feasible, 1 the answer is no, 2 usage "
       "or invalid document, 3 inconclusive, 4 failed while running, 5 a result is wrong, 6 worse than the "
@@ -32,7 +32,6 @@ int main(int argc, char** argv) {
   fheres::cli::add_client(app, action);
   fheres::cli::add_init(app, action);
   fheres::cli::add_schema(app, action);
-  fheres::cli::add_explain_code(app, action);
   fheres::cli::add_completion(app, action);
   fheres::cli::add_man(app, action);
   try {

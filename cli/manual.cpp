@@ -29,6 +29,14 @@ std::string value_name(const std::string& type, const std::vector<std::string>& 
   return plain == "FLOAT" ? "NUMBER" : plain;
 }
 
+/// ` (0 to 1024)` of `INT:INT in [0 - 1024]`.
+std::string range_of(const std::string& type) {
+  const std::size_t open = type.find(" in [");
+  const std::size_t close = type.find(']', open);
+  if (open == type.npos || close == type.npos) return "";
+  return " (" + CLI::detail::find_and_replace(type.substr(open + 5, close - open - 5), " - ", " to ") + ")";
+}
+
 ManualOption describe(const CLI::Option& option) {
   ManualOption item;
   item.argument = option.get_positional();
@@ -44,7 +52,7 @@ ManualOption describe(const CLI::Option& option) {
     item.choices = choices_of(type);
     item.value = value_name(type, item.choices);
   }
-  item.text = option.get_description();
+  item.text = option.get_description() + (flag ? "" : range_of(option.get_type_name()));
   const std::string& standard = option.get_default_str();
   if (!flag && !standard.empty() && standard != "[]" && standard != "\"\"")
     item.text += fmt::format(" (default: {})", standard);
@@ -57,11 +65,11 @@ Manual describe(const CLI::App& app, const std::string& parent) {
   Manual manual;
   manual.name = parent.empty() ? app.get_name() : parent + " " + app.get_name();
   manual.text = app.get_description();
-  const std::string footer = app.get_footer();
-  if (footer.starts_with(kExample)) {
-    manual.example = footer.substr(kExample.size());
-  } else {
-    manual.footer = footer;
+  manual.footer = app.get_footer();
+  if (manual.footer.starts_with(kExample)) {
+    const std::size_t end = std::min(manual.footer.find('\n'), manual.footer.size());
+    manual.example = manual.footer.substr(kExample.size(), end - kExample.size());
+    manual.footer.erase(0, std::min(end + 1, manual.footer.size()));
   }
   for (const CLI::Option* option : app.get_options()) {
     if (!option->get_group().empty()) manual.options.push_back(describe(*option));
@@ -212,6 +220,9 @@ std::string man_page(const Manual& manual, const std::string& version) {
   return page;
 }
 
-void use_manual(CLI::App& app) { app.formatter(std::make_shared<ManualFormatter>()); }
+void use_manual(CLI::App& app) {
+  app.formatter(std::make_shared<ManualFormatter>());
+  app.set_help_flag("-h,--help", "show this");
+}
 
 }  // namespace fheres::cli

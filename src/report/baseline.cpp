@@ -31,13 +31,13 @@ std::string text_at(const Json& json, std::initializer_list<const char*> path) {
   return found != nullptr && found->is_string() ? found->get<std::string>() : "";
 }
 
-/// Peaks stand at the top of an explanation, and in each stage of a run.
+/// Peaks stand at the top of an explanation, in each stage of a run, and in a plan's evidence.
 void add_peaks(const Json& json, Measures& measures) {
   const Json* peaks = find(json, {"peaks"});
   if (peaks == nullptr || !peaks->is_array()) return;
   for (const Json& peak : *peaks) {
     const std::string at = text_at(peak, {"at"});
-    for (const char* key : {"charged", "predicted_charged"}) {
+    for (const char* key : {"charged", "predicted_charged", "bytes"}) {
       const auto charged = bytes_at(peak, {key});
       if (!at.empty() && charged) measures.peaks[at] = std::max(measures.peaks[at], *charged);
     }
@@ -60,17 +60,17 @@ std::optional<Measures> measures_of(const Json& json) {
   const std::string answer = text_at(json, {"answer"});
   measures.feasible = answer.empty() || answer == "feasible";
   measures.moved_bytes = bytes_at(json, {"moved_bytes"});
-  if (!measures.moved_bytes) measures.moved_bytes = bytes_at(json, {"totals", "moved_bytes"});
+  for (const char* inside : {"totals", "evidence"}) {
+    if (!measures.moved_bytes) measures.moved_bytes = bytes_at(json, {inside, "moved_bytes"});
+  }
   add_peaks(json, measures);
+  if (const Json* evidence = find(json, {"evidence"})) add_peaks(*evidence, measures);
   if (const Json* stages = find(json, {"stages"}); stages != nullptr && stages->is_array()) {
     for (const Json& stage : *stages) add_peaks(stage, measures);
   }
-  for (const auto path : {std::initializer_list<const char*>{"predicted_ns"},
-                          {"evidence", "predicted_ns"},
-                          {"totals", "predicted_ns"}}) {
-    const Json* time = find(json, path);
-    if (time != nullptr && time->is_number()) measures.predicted_ns = time->get<double>();
-  }
+  const Json* time = find(json, {"evidence", "time", "predicted_ns"});
+  if (time == nullptr) time = find(json, {"totals", "predicted_ns"});
+  if (time != nullptr && time->is_number()) measures.predicted_ns = time->get<double>();
   if (!measures.moved_bytes && measures.peaks.empty()) return std::nullopt;
   return measures;
 }

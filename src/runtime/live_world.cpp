@@ -1,6 +1,7 @@
 #include <map>
 
 #include <fheres/base/check.hpp>
+#include <fheres/memory/emulated.hpp>
 #include <fheres/residency/manager.hpp>
 #include <fheres/runtime/client.hpp>
 #include <fheres/runtime/live_world.hpp>
@@ -21,15 +22,25 @@ residency::ManagerOptions options_of(const workload::World& world) {
   return options;
 }
 
+/// On an emulated device, queued copies complete when something waits for them, so that no answer hangs on how fast a
+/// thread was.
+Machine settled(const Machine& machine) {
+  if (machine.driver->name() != "emulated") return machine;
+  memory::SteppedOptions options;
+  options.devices = machine.driver->device_count();
+  options.synchronize_only_what_is_needed = true;
+  return {memory::make_stepped_driver(options), machine.note};
+}
+
 }  // namespace
 
 class LiveWorld::Impl {
  public:
   Impl(const workload::World& world, const Machine& machine)
       : world_(world),
-        machine_(machine),
+        machine_(settled(machine)),
         handles_(world.values.size()),
-        manager_(machine.driver, options_of(world)) {
+        manager_(machine_.driver, options_of(world)) {
     if (!world.parameters) return;
     client_.emplace(*world.parameters, std::nullopt);
     files_.emplace(*world.parameters);

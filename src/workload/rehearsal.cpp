@@ -80,6 +80,8 @@ class Rehearser {
                               stage.inconclusive->detail));
     }
     stage.decision = std::get<control::Decision>(std::move(outcome));
+    // A witness's own count of what happened means nothing outside of it.
+    stage.decision->expected_version = result_.state.version();
     stage.decision->plan.produce = body.produce;
     stage.decision->plan.workspace = body.workspace;
     if (!run_plan(stage, stage.decision->plan)) return false;

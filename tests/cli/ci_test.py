@@ -12,6 +12,7 @@ from tool import FHERES, GRANULE, ROOT, SAMPLE, ToolTest
 
 INFEASIBLE = "plans/does-not-fit.yaml"
 TILES = "samples/explicit-tiles.yaml"
+UNDECIDED = ("tests/golden/decide-inconclusive/input.yaml", "--search-state-limit", 1)
 WRONG = "tests/golden/misspelt-name/input.yaml"
 MIB = 1 << 20
 
@@ -34,8 +35,8 @@ class CiTest(ToolTest):
         self.assertEqual(list(self.junit("decide", SAMPLE).values()), ["passed", "passed"])
 
     def test_an_undecided_stage_is_an_error_and_no_failure(self) -> None:
-        self.assertIn("error", self.junit("decide", SAMPLE, "--search-state-limit", 1, expect=3).values())
-        (result,) = self.sarif("decide", SAMPLE, "--search-state-limit", 1, expect=3)
+        self.assertIn("error", self.junit("decide", *UNDECIDED, expect=3).values())
+        (result,) = self.sarif("decide", *UNDECIDED, expect=3)
         self.assertEqual(result["code"], "FHR0902")
 
     def test_sarif_has_a_result_for_every_finding_at_its_line(self) -> None:

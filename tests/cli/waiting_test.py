@@ -31,10 +31,10 @@ class Terminal:
         self.text = ""
 
     def read(self, until: str = "", seconds: float = 120) -> str:
-        """What it said until the text is there, or until it ends."""
+        """What it said until something like that is there, or until it ends."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
-            if until and until in self.text:
+            if until and re.search(until, self.text):
                 return self.text
             ready, _, _ = select.select([self.here], [], [], 0.2)
             if not ready:
@@ -56,10 +56,11 @@ class Terminal:
         return self.process.returncode
 
 
-def long_workload(folder, operations: int = 4000):
-    """A body that takes many seconds, with results of its own for every operation but room for few."""
+def long_workload(folder, operations: int):
+    """Four stages of small operations, each on the result of the one before."""
     lines = ["apiVersion: fheres/v1", "kind: Workload", "metadata: {name: long}",
-             "parameters: {preset: slots8192-scale40-levels7}", "locations: {cuda:0: {budget: 96 MiB}}",
+             "parameters: {log_n: 11, q: [50, 40], p: [50], scale_bits: 40, security: none}",
+             "locations: {cuda:0: {budget: 96 MiB}}",
              "values:", "  x: {ciphertext: {message: {constant: 0.25}}, at: pinned-host}",
              "  rot1: {rotation_key: {steps: 1}, at: pinned-host}", "stages:"]
     for stage in range(4):
@@ -77,7 +78,7 @@ def long_workload(folder, operations: int = 4000):
 
 class ProgressTest(ToolTest):
     def test_a_terminal_sees_stage_operations_bytes_error_and_time_left_and_nothing_stays(self) -> None:
-        document = long_workload(self.folder, 160)
+        document = long_workload(self.folder, 2000)
         terminal = Terminal("run", document, *EMULATED)
         self.assertEqual(terminal.finish(), 0)
         drawn = terminal.text.split("\r\x1b[K")
@@ -85,13 +86,13 @@ class ProgressTest(ToolTest):
         self.assertEqual(drawn[-1], "")
         self.assertIn("keys and inputs", drawn)
         lines = [line for line in drawn if line.startswith("stage-")]
-        self.assertTrue(any(re.search(r"^stage-\d: \d+ of 160 operations, [\d.]+ MiB moved", line) for line in lines), lines)
+        self.assertTrue(any(re.search(r"^stage-\d: \d+ of 2000 operations, [\d.]+ [KM]iB moved", line) for line in lines), lines)
         self.assertTrue(any(re.search(r"about [\d.]+ (s|ms|µs) left$", line) for line in lines), lines)
         self.assertTrue(any("error so far" in line for line in lines), lines)
         self.assertIn("done: ", terminal.stdout)
 
     def test_a_narrow_terminal_gets_lines_that_it_can_draw_over(self) -> None:
-        terminal = Terminal("run", long_workload(self.folder, 80), *EMULATED, columns=30)
+        terminal = Terminal("run", long_workload(self.folder, 400), *EMULATED, columns=30)
         self.assertEqual(terminal.finish(), 0)
         for line in terminal.text.split("\r\x1b[K"):
             self.assertLess(len(line), 30, line)
@@ -107,8 +108,8 @@ class InterruptionTest(ToolTest):
     def start(self) -> Terminal:
         """In the middle of the first stage."""
         self.report = self.folder / "report.json"
-        terminal = Terminal("run", long_workload(self.folder), *EMULATED, "--seed", 1, "--report", self.report)
-        terminal.read("stage-0: ")
+        terminal = Terminal("run", long_workload(self.folder, 20000), *EMULATED, "--seed", 1, "--report", self.report)
+        terminal.read(r"stage-0: [1-9]")
         return terminal
 
     def test_the_first_signal_stops_at_an_operation_and_leaves_a_valid_partial_report(self) -> None:
@@ -125,10 +126,11 @@ class InterruptionTest(ToolTest):
             self.assertFalse(stage["complete"])
             self.assertEqual([item["phase"] for item in stage["executed"]["transitions"]], ["enter", "enter"])
             self.assertGreater(len(stage["operations"]), 0)
-            self.assertLess(len(stage["operations"]), 1000)
+            self.assertLess(len(stage["operations"]), 5000)
             for location in report["final"]["locations"]:
                 self.assertEqual(location["reserved"], 0)
-            self.assertIn("interrupted: ", terminal.stdout.splitlines()[-1])
+            self.assertEqual(terminal.stdout.splitlines()[-1], "interrupted: stage stage-0, body: stopped at an operation "
+                             "boundary [run/interrupted]")
             self.report.unlink()
 
     def test_a_second_signal_ends_it_at_once(self) -> None:
@@ -141,33 +143,29 @@ class InterruptionTest(ToolTest):
 
 
 class FailureTest(ToolTest):
-    def prepare(self) -> dict:
-        """Keys and an input in files; the key comes from its file when a stage wants it."""
-        text = (ROOT / "samples/client-server.yaml").read_text()
-        document = self.folder / "client-server.yaml"
-        document.write_text(text)
-        secret = self.folder / "secret.safetensors"
-        self.fheres("client", "keygen", document, "--secret", secret, "--out", self.folder)
-        self.fheres("client", "encrypt", document, "--secret", secret, "--out", self.folder)
-        return document
-
     def test_a_file_that_breaks_while_running_leaves_phase_action_and_committed_prefix(self) -> None:
-        document = self.prepare()
-        files = sorted(self.folder.rglob("*rot*.safetensors"))
-        self.assertTrue(files)
-        for file in files:
-            file.write_bytes(file.read_bytes()[:200])
+        document = self.folder / "client-server.yaml"
+        shutil.copy(ROOT / "samples/client-server.yaml", document)
+        secret, keys = self.folder / "secret.safetensors", self.folder / "keys"
+        self.fheres("client", "keygen", document, "--secret", secret, "--out", keys)
+        self.fheres("client", "encrypt", document, "--public", keys / "public.safetensors")
+        # The input is read when a stage wants it: after the key has come.
+        values = self.folder / "client-server" / "x.safetensors"
+        values.write_bytes(values.read_bytes()[:-8])
         report = self.folder / "report.json"
         result = self.fheres("run", document, *EMULATED, "--report", report, "--json", expect=4)
-        outcome = json.loads(report.read_text())["outcome"]
-        self.assertEqual(outcome["status"], "failed")
-        self.assertIn(outcome["failure"]["phase"], ("enter", "placement"))
-        if outcome["failure"]["phase"] == "enter":
-            self.assertIsNotNone(outcome["failure"]["action"])
-            self.assertIsInstance(outcome["failure"]["index"], int)
-        self.assertIn("committed", outcome["failure"])
-        self.assertIn("fheres: failed: ", result.stderr)
-        self.assertEqual(json.loads(result.stdout)["outcome"], outcome)
+        written = json.loads(report.read_text())
+        failure = written["outcome"]["failure"]
+        self.assertEqual((written["outcome"]["status"], failure["phase"]), ("failed", "enter"))
+        self.assertEqual(failure["action"], {"ensure": "x", "at": "cuda:0"})
+        (stage,) = written["stages"]
+        committed = [item["action"] for item in stage["executed"]["transitions"]]
+        self.assertEqual(failure["committed"], {"stages": 0, "transitions": len(committed)})
+        self.assertEqual(failure["index"], [item["index"] for item in stage["executed"]["transitions"]
+                                            if item["phase"] == "enter"][-1] + 1 if committed else 0)
+        self.assertTrue(all(location["reserved"] == 0 for location in written["final"]["locations"]))
+        self.assertIn("fheres: failed: stage rotate-scale, enter: ", result.stderr)
+        self.assertEqual(json.loads(result.stdout), written)
 
     def test_a_device_that_is_not_there_leaves_a_report_too(self) -> None:
         report = self.folder / "report.json"
@@ -196,21 +194,19 @@ class RepeatTest(ToolTest):
 
 class HeldTest(ToolTest):
     def test_a_manager_that_holds_the_values_gives_the_same_answers_byte_for_byte(self) -> None:
-        documents = sorted(str(path.relative_to(ROOT)) for folder in ("samples", "plans")
-                           for path in (ROOT / folder).glob("*.yaml"))
         tight = ("--budget", "cuda:0=30MiB")
-        for document in documents:
-            if "client" in document or "machine" in document:
-                continue
-            plan = "kind: Plan" in (ROOT / document).read_text()
-            for command in ("explain",) if plan else ("explain", "decide"):
-                for extra in ((), tight, ("--search-state-limit", 1)):
-                    for form in ("--json", "--color=never"):
-                        arguments = [command, document, *extra, form]
-                        alone = subprocess.run([FHERES, *arguments], cwd=ROOT, capture_output=True)
-                        held = subprocess.run([FHERES, *arguments, *EMULATED], cwd=ROOT, capture_output=True)
-                        self.assertEqual((held.returncode, held.stdout, held.stderr),
-                                         (alone.returncode, alone.stdout, alone.stderr), arguments)
+        undecided = ("tests/golden/decide-inconclusive/input.yaml", "--search-state-limit", 1)
+        cases = [("explain", document, "--json") for document in
+                 ("plans/two-tiles.yaml", "plans/does-not-fit.yaml", "samples/two-devices.yaml", "samples/arithmetic.yaml")]
+        for document in (SAMPLE, "samples/automatic-rotate-scale.request.yaml", "samples/explicit-tiles.yaml"):
+            cases += [("decide", document, "--json"), ("explain", document, *tight, "--json")]
+        cases += [("explain", SAMPLE), ("decide", *undecided), ("explain", SAMPLE, "--format", "junit")]
+        for case in cases:
+            alone, held = (subprocess.run([FHERES, *map(str, arguments)], cwd=ROOT, capture_output=True)
+                           for arguments in (case, (*case, *EMULATED)))
+            self.assertIn(alone.returncode, (0, 1, 3), case)
+            self.assertEqual((held.returncode, held.stdout, held.stderr),
+                             (alone.returncode, alone.stdout, alone.stderr), case)
 
     def test_what_cannot_be_held_is_a_failure_and_no_answer(self) -> None:
         self.fheres("explain", SAMPLE, "--device", "cuda:99", expect=4)

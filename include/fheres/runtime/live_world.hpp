@@ -11,6 +11,9 @@ namespace fheres::runtime {
 /// sources load. As a witness it answers a rehearsal from its own state, and executes each plan; results that a body
 /// would compute are blocks of the right size with a pattern, since no decision depends on what is in them.
 ///
+/// On a CUDA device a copy that was queued before may have arrived by the time a later plan is explained, which then says
+/// so; everything else is the simulation's answer.
+///
 /// What fails on the way (a file, a device, memory) throws as in run(). Not thread safe.
 class LiveWorld {
  public:
