@@ -13,6 +13,7 @@
 #include <fheres/memory/cuda.hpp>
 #include <fheres/ring/cuda.hpp>
 
+#include "figures.hpp"
 #include "operations.hpp"
 #include "sets.hpp"
 #include "timing.hpp"
@@ -64,6 +65,7 @@ struct Row {
   std::string operation;
   Bytes bytes;
   Measured measured;
+  double arithmetic;  // microseconds at least
 };
 
 class Device {
@@ -99,10 +101,13 @@ std::vector<Row> run(const std::string& name, const Options& options, Device& de
   const scheme::Parameters parameters = scheme::Parameters::make(find_set(name));
   const ckks::Context host_context = ckks::Context::on_host(parameters);
   const ckks::Evaluator on_host(host_context);
-  const ckks::Evaluator on_device(
-      ckks::Context(parameters,
-                    ring::make_cuda_backend(host_context.backend().shared_basis(), device.driver, device.at)),
-      options.group);
+  const auto evaluator = [&](const ring::CudaBackendOptions& choice) {
+    return ckks::Evaluator(
+        ckks::Context(parameters, ring::make_cuda_backend(host_context.backend().shared_basis(),
+                                                          device.driver, device.at, choice)),
+        options.group);
+  };
+  const ckks::Evaluator on_device = evaluator({}), launching = evaluator({.graphs = 0});
 
   std::vector<Row> rows;
   std::unique_ptr<Operands> host;
@@ -122,33 +127,44 @@ std::vector<Row> run(const std::string& name, const Options& options, Device& de
       }
     }
     check(operation, on_host, on_device, *host, *sets.front(), device);
-    const Measured measured = measure(
-        *device.driver, device.stream, static_cast<int>(sets.size()), options.repetitions,
-        [&](int set) { operation.run(on_device, *sets[static_cast<std::size_t>(set)], device.stream); });
-    rows.push_back({name, operation.name, operation.bytes, measured});
+    const auto run_on = [&](const ckks::Evaluator& its) {
+      return [&](int set) { operation.run(its, *sets[static_cast<std::size_t>(set)], device.stream); };
+    };
+    const Measured measured = measure(*device.driver, device.stream, static_cast<int>(sets.size()),
+                                      options.repetitions, run_on(on_device), run_on(launching));
+    rows.push_back(
+        {name, operation.name, operation.bytes, measured, arithmetic_floor(parameters, operation.name)});
   }
   return rows;
+}
+
+// The larger of what the arithmetic and what the bytes need at least.
+double floor_of(const Row& row, double bandwidth) {
+  return std::max(row.arithmetic, 1e6 * static_cast<double>(row.bytes) / bandwidth);
 }
 
 void print(const std::vector<Row>& rows, const std::string& device, double bandwidth) {
   fmt::print("{}, copy on the device {:.2f} TB/s read plus written\n", device, 1e-12 * bandwidth);
   fmt::print(
-      "median (minimum) in us; one: a single call and its launches; queued, graph: per call of many\n");
-  fmt::print("{:<28} {:<29} {:>16} {:>16} {:>16} {:>8} {:>6}\n", "set", "operation", "one", "queued", "graph",
-             "MB", "copy %");
+      "median (minimum) in us; one: a single call; queued: per call of many; launches: likewise, without "
+      "graphs\n");
+  fmt::print("{:<5} {:<29} {:>18} {:>18} {:>18} {:>8} {:>6} {:>7} {:>6}\n", "set", "operation", "one",
+             "queued", "launches", "MB", "copy %", "floor", "goal");
   for (const Row& row : rows) {
     const auto cell = [](const Times& t) { return fmt::format("{:.1f} ({:.1f})", t.median, t.minimum); };
-    const double share = static_cast<double>(row.bytes) / (1e-6 * row.measured.graph.median) / bandwidth;
-    fmt::print("{:<28} {:<29} {:>16} {:>16} {:>16} {:>8.1f} {:>6.0f}\n", row.set, row.operation,
-               cell(row.measured.one), cell(row.measured.queued), cell(row.measured.graph),
-               1e-6 * static_cast<double>(row.bytes), 100 * share);
+    const double share = static_cast<double>(row.bytes) / (1e-6 * row.measured.queued.median) / bandwidth;
+    const std::optional<double> wanted = goal(row.set, row.operation);
+    fmt::print("{:<5} {:<29} {:>18} {:>18} {:>18} {:>8.1f} {:>6.0f} {:>7.1f} {:>6}\n", row.set, row.operation,
+               cell(row.measured.one), cell(row.measured.queued), cell(row.measured.launches),
+               1e-6 * static_cast<double>(row.bytes), 100 * share, floor_of(row, bandwidth),
+               wanted ? fmt::format("{:.0f}", *wanted) : "");
   }
 }
 
 void write_json(const std::string& path, const std::vector<Row>& rows, const std::string& device,
                 double bandwidth, int repetitions) {
   std::string text = fmt::format(
-      "{{\n  \"schema\": \"fheres/bench-ckks/v1\",\n  \"device\": \"{}\",\n  \"repetitions\": {},\n"
+      "{{\n  \"schema\": \"fheres/bench-ckks/v2\",\n  \"device\": \"{}\",\n  \"repetitions\": {},\n"
       "  \"copy_bytes_per_second\": {:.4g},\n  \"operations\": [\n",
       device, repetitions, bandwidth);
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -156,11 +172,13 @@ void write_json(const std::string& path, const std::vector<Row>& rows, const std
       return fmt::format("{{\"median_us\": {:.3f}, \"minimum_us\": {:.3f}}}", t.median, t.minimum);
     };
     const Row& row = rows[i];
+    const std::optional<double> wanted = goal(row.set, row.operation);
     text += fmt::format(
         "    {{\"set\": \"{}\", \"operation\": \"{}\", \"bytes\": {}, \"one\": {}, \"queued\": {}, "
-        "\"graph\": {}}}{}\n",
+        "\"launches\": {}, \"floor_us\": {:.3f}{}}}{}\n",
         row.set, row.operation, row.bytes, times(row.measured.one), times(row.measured.queued),
-        times(row.measured.graph), i + 1 < rows.size() ? "," : "");
+        times(row.measured.launches), floor_of(row, bandwidth),
+        wanted ? fmt::format(", \"goal_us\": {:.0f}", *wanted) : "", i + 1 < rows.size() ? "," : "");
   }
   text += "  ]\n}\n";
   std::ofstream file(path, std::ios::binary);

@@ -1,7 +1,9 @@
 #include "operations.hpp"
 
+#include <atomic>
 #include <cstring>
 #include <random>
+#include <thread>
 
 #include <fheres/scheme/sizes.hpp>
 
@@ -46,21 +48,38 @@ Operands::Operands(const scheme::Parameters& parameters, const Shape& shape,
 Operands::~Operands() { driver_->deallocate(at_, data_, bytes_); }
 
 void Operands::randomize(const ring::Basis& basis, std::uint64_t seed) {
-  std::mt19937_64 random(seed);
-  std::memset(data_, 0xa5, bytes_);
+  // Runs of residues of one prime: gigabytes of them, so every core takes its share.
+  struct Run {
+    std::uint64_t* words;
+    std::size_t count;
+    std::uint64_t q;
+  };
+  std::vector<Run> runs;
   const auto fill = [&](Storage storage, int first_prime, int limbs) {
     auto* words = reinterpret_cast<std::uint64_t*>(storage.data());
     const std::size_t per_limb = storage.size() / sizeof(std::uint64_t) / static_cast<std::size_t>(limbs);
-    for (int limb = 0; limb < limbs; ++limb) {
-      const std::uint64_t q = basis.prime(first_prime + limb).value;
-      for (std::size_t i = 0; i < per_limb; ++i) *words++ = random() % q;
-    }
+    for (int limb = 0; limb < limbs; ++limb, words += per_limb)
+      runs.push_back({words, per_limb, basis.prime(first_prime + limb).value});
   };
   const int k = basis.special_limbs(), l = basis.q_limbs();
   for (const Storage storage : {a_, b_, product_}) fill(storage, k, l);
   const bool extended = shape_.form == scheme::PlaintextForm::prepared_qp;
   for (const Storage storage : plaintexts_) fill(storage, extended ? 0 : k, extended ? k + l : l);
   for (const Storage storage : keys_) fill(storage, 0, k + l);
+
+  std::atomic<std::size_t> next = 0;
+  const auto work = [&] {
+    for (std::size_t i = next++; i < runs.size(); i = next++) {
+      std::mt19937_64 random(seed + i);
+      for (std::size_t j = 0; j < runs[i].count; ++j) runs[i].words[j] = random() % runs[i].q;
+    }
+  };
+  std::vector<std::jthread> threads;
+  for (unsigned i = 1; i < std::thread::hardware_concurrency(); ++i) threads.emplace_back(work);
+  work();
+  threads.clear();
+  for (const Storage storage : results_) std::memset(storage.data(), 0xa5, storage.size());
+  std::memset(workspace_.data(), 0xa5, workspace_.size());
 }
 
 void Operands::copy_from(const Operands& host, const memory::Stream& stream) {

@@ -79,17 +79,17 @@ void run(const std::string& preset, memory::Driver& driver, std::shared_ptr<memo
     throw std::runtime_error(preset + ": the device's key differs from the host's");
   }
 
-  const Measured copied =
-      measure(driver, stream, 1, 20, [&](int) { driver.copy(stream, whole_there.extent(), whole.extent()); });
-  const Measured expanded = measure(driver, stream, 1, 20, expand_half);
-  const Measured alone = measure(driver, stream, 1, 20, [&](int) {
+  const auto times = [&](const Work& work) { return measure_single(driver, stream, 1, 20, work); };
+  const Times copied = times([&](int) { driver.copy(stream, whole_there.extent(), whole.extent()); });
+  const Times expanded = times(expand_half);
+  const Times alone = times([&](int) {
     ckks::expand(on_device, ckks::KeyView(parameters, seeded, half_there.span()),
                  {parameters, full, whole_there.span()}, stream);
   });
   const auto cell = [](const Times& t) { return fmt::format("{:.1f} ({:.1f})", t.median, t.minimum); };
   fmt::print("{:<34} {:>9.1f} {:>20} {:>20} {:>20} {:>7.2f}\n", preset,
-             1e-6 * static_cast<double>(whole_bytes), cell(copied.one), cell(expanded.one), cell(alone.one),
-             expanded.one.median / copied.one.median);
+             1e-6 * static_cast<double>(whole_bytes), cell(copied), cell(expanded), cell(alone),
+             expanded.median / copied.median);
 }
 
 }  // namespace

@@ -26,8 +26,8 @@ class Stopwatch {
   Stopwatch(const Stopwatch&) = delete;
   Stopwatch& operator=(const Stopwatch&) = delete;
 
-  template <class Work>
-  double microseconds(Work work) {
+  template <class Body>
+  double microseconds(Body work) {
     check(cudaEventRecord(start_, stream_), "cudaEventRecord");
     work();
     check(cudaEventRecord(stop_, stream_), "cudaEventRecord");
@@ -48,63 +48,57 @@ Times times(std::vector<double> samples) {
   return {samples[samples.size() / 2], samples.front()};
 }
 
-// One operation of each set, captured.
-class Graph {
- public:
-  Graph(cudaStream_t stream, int sets, const std::function<void(int)>& run) : stream_(stream) {
-    check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
-    for (int set = 0; set < sets; ++set) run(set);
-    check(cudaStreamEndCapture(stream, &graph_), "cudaStreamEndCapture");
-    check(cudaGraphInstantiate(&executable_, graph_, 0), "cudaGraphInstantiate");
-  }
-  ~Graph() {
-    (void)cudaGraphExecDestroy(executable_);
-    (void)cudaGraphDestroy(graph_);
-  }
-  Graph(const Graph&) = delete;
-  Graph& operator=(const Graph&) = delete;
-  void launch() { check(cudaGraphLaunch(executable_, stream_), "cudaGraphLaunch"); }
+// Calls a sample is made of: enough that the queue, and not the first launch, is what is timed, and that every set has its
+// turn, but no more than some milliseconds of the device.
+int calls_per_sample(int sets, double one) {
+  constexpr double kMicroseconds = 5000;
+  constexpr int kMost = 64;
+  const int wanted = std::clamp(static_cast<int>(kMicroseconds / std::max(one, 1.0)), 1, kMost);
+  return (wanted + sets - 1) / sets * sets;
+}
 
- private:
-  cudaStream_t stream_;
-  cudaGraph_t graph_ = nullptr;
-  cudaGraphExec_t executable_ = nullptr;
-};
+Times queued(Stopwatch& watch, int sets, int repetitions, double one, const Work& run) {
+  const int calls = calls_per_sample(sets, one);
+  std::vector<double> samples;
+  for (int i = 0; i < repetitions; ++i) {
+    const double total = watch.microseconds([&] {
+      for (int j = 0; j < calls; ++j) run(j % sets);
+    });
+    samples.push_back(total / calls);
+  }
+  return times(samples);
+}
+
+Times single(Stopwatch& watch, int sets, int repetitions, const Work& run) {
+  std::vector<double> samples;
+  for (int i = 0; i < repetitions; ++i) samples.push_back(watch.microseconds([&] { run(i % sets); }));
+  return times(samples);
+}
 
 }  // namespace
 
-Measured measure(memory::Driver& driver, const memory::Stream& stream, int sets, int repetitions,
-                 const std::function<void(int set)>& run) {
-  const auto native = static_cast<cudaStream_t>(driver.native(stream));
-  Stopwatch watch(native);
+Times measure_single(memory::Driver& driver, const memory::Stream& stream, int sets, int repetitions,
+                     const Work& run) {
+  Stopwatch watch(static_cast<cudaStream_t>(driver.native(stream)));
   for (int set = 0; set < sets; ++set) run(set);
+  driver.synchronize(stream);
+  return single(watch, sets, repetitions, run);
+}
+
+Measured measure(memory::Driver& driver, const memory::Stream& stream, int sets, int repetitions,
+                 const Work& run, const Work& run_launches) {
+  Stopwatch watch(static_cast<cudaStream_t>(driver.native(stream)));
+  constexpr int kRounds = 2;  // the second call of a kind is the one that is captured
+  for (int round = 0; round < kRounds; ++round) {
+    for (int set = 0; set < sets; ++set) run(set);
+    run_launches(0);
+  }
   driver.synchronize(stream);
 
   Measured result;
-  std::vector<double> samples;
-  for (int i = 0; i < repetitions; ++i) samples.push_back(watch.microseconds([&] { run(i % sets); }));
-  result.one = times(samples);
-
-  // Enough calls that the queue, and not the first launch, is what is timed.
-  const int rounds = std::max(1, 64 / sets);
-  const auto per_operation = [&](double total) { return total / (rounds * sets); };
-  samples.clear();
-  for (int i = 0; i < repetitions; ++i) {
-    samples.push_back(per_operation(watch.microseconds([&] {
-      for (int j = 0; j < rounds * sets; ++j) run(j % sets);
-    })));
-  }
-  result.queued = times(samples);
-
-  Graph graph(native, sets, run);
-  graph.launch();
-  samples.clear();
-  for (int i = 0; i < repetitions; ++i) {
-    samples.push_back(per_operation(watch.microseconds([&] {
-      for (int j = 0; j < rounds; ++j) graph.launch();
-    })));
-  }
-  result.graph = times(samples);
+  result.one = single(watch, sets, repetitions, run);
+  result.queued = queued(watch, sets, repetitions, result.one.median, run);
+  result.launches = queued(watch, sets, repetitions, result.one.median, run_launches);
   return result;
 }
 

@@ -1,13 +1,10 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <memory>
 
 #include <fmt/format.h>
 
-#include <fheres/base/sha256.hpp>
 #include <fheres/ckks/value_file.hpp>
 #include <fheres/report/chrome_trace.hpp>
 #include <fheres/report/file.hpp>
@@ -25,6 +22,7 @@
 #include "document.hpp"
 #include "features.hpp"
 #include "interrupt.hpp"
+#include "planned_run.hpp"
 #include "progress.hpp"
 #include "value_names.hpp"
 
@@ -32,7 +30,7 @@ namespace fheres::cli {
 namespace {
 
 struct Options {
-  std::string file;
+  std::string file, plan_file, machine_file;
   std::vector<std::string> devices{"auto"};
   std::optional<std::uint64_t> seed;
   int threads = 0;
@@ -52,11 +50,6 @@ std::optional<ExitCode> refuse(const workload::Rehearsal& rehearsal, const docum
     fmt::print(stderr, "{}", report::rehearsal_text(rehearsal, /*brief=*/true));
   }
   return exit_code_of(rehearsal);
-}
-
-std::string hash_of_file(const std::string& file) {
-  std::ifstream stream(file, std::ios::binary);
-  return sha256(std::string(std::istreambuf_iterator<char>(stream), {}));
 }
 
 ExitCode exit_code_of(const runtime::RunReport& report) {
@@ -105,18 +98,12 @@ struct Timings {
   }
 };
 
-std::int64_t stages_ns(const runtime::RunReport& report) {
-  std::int64_t sum = 0;
-  for (const runtime::StageRun& stage : report.stages) sum += stage.end_ns - stage.start_ns;
-  return sum;
-}
-
 /// Each run starts from the beginning, with keys of its own. The first that is not done is the last.
 runtime::RunReport run_repeatedly(const workload::Workload& workload, const runtime::Machine& machine,
                                   const runtime::SessionOptions& session, int repeat, Timings& timings) {
   for (int i = 0;; ++i) {
     runtime::RunReport report = runtime::run(workload, machine, session);
-    if (i >= timings.warmup) timings.stages_ns.push_back(stages_ns(report));
+    if (i >= timings.warmup) timings.stages_ns.push_back(report.stages_ns());
     if (report.status != runtime::RunStatus::done || i + 1 >= timings.warmup + repeat) return report;
   }
 }
@@ -130,7 +117,7 @@ runtime::RunReport failed_report(const Error& error) {
 }
 
 runtime::RunReport execute(const workload::Workload& workload, const runtime::DeviceChoice& choice,
-                           const Options& options, Timings& timings) {
+                           bool planned, const Options& options, Timings& timings) {
   runtime::Machine machine;
   try {
     machine = runtime::select_machine(choice, workload);
@@ -141,9 +128,12 @@ runtime::RunReport execute(const workload::Workload& workload, const runtime::De
   ProgressLine line(options.common);
   runtime::SessionOptions session;
   session.seed = options.seed;
+  session.threads = options.threads;
   session.decide.search_state_limit = options.planning.search_state_limit;
   session.interrupted = &interrupt_flag();
   session.progress = line.listener();
+  session.undisturbed = planned;
+  session.time_operations = !planned || !options.trace_file.empty();
   if (!options.outputs_folder.empty()) {
     std::filesystem::create_directories(options.outputs_folder);
     session.output = [&](const workload::Value& value, std::span<const std::byte> bytes) {
@@ -158,19 +148,28 @@ runtime::RunReport execute(const workload::Workload& workload, const runtime::De
 ExitCode run(const Options& options) {
   const auto choice = device_choice(options.devices);
   if (!choice) return ExitCode::invalid;
-  const auto model = load_or_report(options.file, options.planning, options.common);
+  auto model = load_or_report(options.file, options.planning, options.common);
   if (!model) return ExitCode::invalid;
   const workload::Workload* workload = as_workload(*model, options.file);
   if (workload == nullptr || !files_are_there(*workload, options.common)) return ExitCode::invalid;
   std::optional<Baseline> baseline = Baseline::read(options.baseline, name_of(*model));
   if (!baseline) return ExitCode::invalid;
+  std::optional<PlannedRun> planned;
+  if (!options.plan_file.empty()) {
+    planned = follow_plan(*workload, {options.file, options.plan_file, options.machine_file},
+                          options.planning, options.common);
+    if (!planned) return ExitCode::invalid;
+    model = std::move(planned->workload);
+    workload = &std::get<workload::Workload>(*model);
+  }
   if (const auto code = refuse(rehearse(*model, options.planning), *model, options)) return *code;
   ring::use_threads(options.threads);
   Timings timings{options.warmup, {}};
-  const runtime::RunReport result = execute(*workload, *choice, options, timings);
+  const runtime::RunReport result = execute(*workload, *choice, planned.has_value(), options, timings);
 
-  report::Json json =
-      report::run_json(result, {kVersion, options.file, hash_of_file(options.file), name_of(*model)});
+  report::RunContext context{kVersion, options.file, hash_of_file(options.file), name_of(*model)};
+  if (planned) context.plan = planned->plan;
+  report::Json json = report::run_json(result, context);
   const bool repeated = options.repeat + options.warmup > 1 && !timings.stages_ns.empty();
   if (repeated) json["timing"]["repeats"] = timings.json();
   const ExitCode code = baseline->judge(exit_code_of(result), json);
@@ -181,6 +180,7 @@ ExitCode run(const Options& options) {
     fmt::print("{}", report::render(json));
   } else if (!options.common.quiet) {
     if (repeated) fmt::print("{}", timings.text());
+    if (planned) fmt::print("{}\n", report::plan_text(result, planned->plan));
     fmt::print("{}", report::run_text(result));
   }
   if (options.common.json || options.common.quiet) say_failure(result);
@@ -199,6 +199,10 @@ void add_run(CLI::App& app, Action& action) {
              "auto (as a GPU is there or not), emulated, or cuda:N; `cuda:3` binds the document's cuda:0 to "
              "that device, several are bound "
              "in order");
+  command->add_option("--plan", options->plan_file,
+                      "a Plan that was compiled from this workload: executed exactly, nothing is decided");
+  command->add_option("--machine", options->machine_file,
+                      "with --plan: the Machine document that predicts its time");
   command->add_option("--seed", options->seed,
                       "reproducible keys and encryptions, for tests; never for real secrets");
   command->add_option("--threads", options->threads, "threads of the cpu back end; 0: one a core")

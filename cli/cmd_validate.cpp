@@ -16,10 +16,16 @@ struct Options {
   PlanningOptions planning;
 };
 
+std::string plural(std::size_t count, const char* noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+std::string counts_of(const workload::Machine& machine) {
+  return fmt::format("{} of copies, {}", plural(machine.copies.size(), "direction"),
+                     plural(machine.operations.size(), "operation"));
+}
+
 std::string counts_of(const documents::Model& model) {
-  const auto plural = [](std::size_t count, const char* noun) {
-    return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-  };
   const std::size_t values = std::visit([](const auto& item) { return item.world.values.size(); }, model);
   const bool requests = std::holds_alternative<workload::RequestSet>(model);
   return fmt::format("{}, {}", plural(values, "value"),
@@ -31,13 +37,14 @@ ExitCode validate(const Options& options) {
   std::vector<std::pair<std::string, documents::Loaded>> files;
   std::vector<report::Case> cases;
   for (const std::string& file : options.files) {
-    documents::Loaded loaded = documents::load(file, {options.planning.allow_outside, {}});
-    good = good && loaded.model.has_value();
-    if (!loaded.model && !options.common.json) {
+    documents::Loaded loaded = documents::load(file, {options.planning.allow_outside, {}, true});
+    good = good && loaded.valid();
+    if (!loaded.valid() && !options.common.json) {
       print_diagnostics(loaded, options.common);
     } else if (options.common.format == "text" && !options.common.json && !options.common.quiet) {
-      fmt::print("{}: valid {} `{}` ({})\n", file, documents::kind_of(*loaded.model), name_of(*loaded.model),
-                 counts_of(*loaded.model));
+      fmt::print("{}: valid {} `{}` ({})\n", file, documents::kind_of(loaded),
+                 loaded.machine ? loaded.machine->name : name_of(*loaded.model),
+                 loaded.machine ? counts_of(*loaded.machine) : counts_of(*loaded.model));
     }
     cases.push_back(case_of(file, loaded));
     loaded.sources.clear();
@@ -57,7 +64,7 @@ void add_validate(CLI::App& app, Action& action) {
   auto options = std::make_shared<Options>();
   CLI::App* command =
       app.add_subcommand("validate", "reads documents strictly and reports every problem at file:line:col");
-  command->add_option("file", options->files, "documents: Workload, Plan or Request")
+  command->add_option("file", options->files, "documents: Workload, Plan, Request or Machine")
       ->required()
       ->type_name("FILE");
   command->add_flag("--allow-outside", options->planning.allow_outside,

@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include <fheres/base/sha256.hpp>
+
 #include "ci_output.hpp"
 
 namespace fheres::cli {
@@ -87,14 +89,19 @@ report::Json validation_json(const std::vector<std::pair<std::string, documents:
   bool good = true;
   report::Json list = report::Json::array();
   for (const auto& [file, loaded] : files) {
-    good = good && loaded.model.has_value();
+    good = good && loaded.valid();
     list.push_back(
         {{"file", file},
-         {"valid", loaded.model.has_value()},
-         {"kind", loaded.model ? report::Json(documents::kind_of(*loaded.model)) : report::Json(nullptr)},
+         {"valid", loaded.valid()},
+         {"kind", loaded.valid() ? report::Json(documents::kind_of(loaded)) : report::Json(nullptr)},
          {"diagnostics", diagnostics_json(loaded)}});
   }
   return {{"schema", "fheres/validation/v1"}, {"valid", good}, {"files", std::move(list)}};
+}
+
+std::string hash_of_file(const std::string& file) {
+  std::ifstream stream(file, std::ios::binary);
+  return sha256(std::string(std::istreambuf_iterator<char>(stream), {}));
 }
 
 const std::string& name_of(const documents::Model& model) {

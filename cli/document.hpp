@@ -30,6 +30,9 @@ void print_diagnostics(const documents::Loaded& loaded, const CommonOptions& com
 /// `fheres/validation/v1` of documents that were read.
 report::Json validation_json(const std::vector<std::pair<std::string, documents::Loaded>>& files);
 
+/// Of a file's bytes, as plans and reports name documents by.
+std::string hash_of_file(const std::string& file);
+
 /// `metadata.name` of any model.
 const std::string& name_of(const documents::Model& model);
 /// Where that stands, for what is about the whole document.

@@ -24,10 +24,12 @@ int main(int argc, char** argv) {
   fheres::cli::add_explain(app, action);
   fheres::cli::add_decide(app, action);
   fheres::cli::add_compile(app, action);
+  fheres::cli::add_verify(app, action);
   fheres::cli::add_run(app, action);
   fheres::cli::add_trace(app, action);
   fheres::cli::add_params(app, action);
   fheres::cli::add_devices(app, action);
+  fheres::cli::add_calibrate(app, action);
   fheres::cli::add_keys(app, action);
   fheres::cli::add_client(app, action);
   fheres::cli::add_init(app, action);

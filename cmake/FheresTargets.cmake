@@ -1,5 +1,6 @@
 # How our own targets are made: language level, warnings, sanitizers, in one place.
 include_guard(GLOBAL)
+include(GNUInstallDirs)
 
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
@@ -33,8 +34,13 @@ endif()
 function(fheres_area area)
   cmake_parse_arguments(arg "" "" "SOURCES;LINKS" ${ARGN})
   add_library(fheres_${area} STATIC ${arg_SOURCES})
-  target_link_libraries(fheres_${area} PUBLIC fheres_options PRIVATE fmt::fmt)
+  add_library(fheres::${area} ALIAS fheres_${area})
+  # How our own code is compiled is not passed on to those who use an installed library: only where its headers are.
+  target_link_libraries(fheres_${area} PUBLIC $<BUILD_INTERFACE:fheres_options> PRIVATE fmt::fmt)
   target_link_libraries(fheres_${area} PUBLIC ${arg_LINKS})
+  target_include_directories(fheres_${area} INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  target_compile_features(fheres_${area} INTERFACE cxx_std_20)
+  set_property(GLOBAL APPEND PROPERTY FHERES_AREAS ${area})
   target_include_directories(fheres_${area} PRIVATE ${CMAKE_SOURCE_DIR}/src)
   set_target_properties(fheres_${area} PROPERTIES POSITION_INDEPENDENT_CODE ON)
 endfunction()

@@ -4,7 +4,7 @@
 #   scripts/gpu.sh [--ready DIR] [--results DIR] [--skip STEP]... [BENCH OPTION...]
 # --ready DIR    takes the executables from a folder instead of building (they may come from another machine)
 # --results DIR  where logs and bench.json go; build/cuda/results by default
-# --skip STEP    leaves out tests, memcheck, racecheck or bench
+# --skip STEP    leaves out tests, memcheck, initcheck, racecheck or bench
 # The rest goes to bench_ckks: see bench/README.md.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
@@ -72,10 +72,11 @@ if wanted tests; then
 fi
 
 ring_cases='--test-case=*every kind of source*,*rescaling at every level*'
-if wanted memcheck || wanted racecheck; then
+evaluator_cases='--test-case=*checkers can afford*'
+if wanted memcheck || wanted initcheck || wanted racecheck; then
   if ! command -v compute-sanitizer >/dev/null; then
     echo "no compute-sanitizer here: nothing looks for bad accesses and races"
-    skipped+="memcheck racecheck "
+    skipped+="memcheck initcheck racecheck "
   fi
 fi
 if wanted memcheck; then
@@ -89,6 +90,8 @@ if wanted memcheck; then
   fi
   sanitize memcheck-driver 0 "$memcheck" cuda_driver_test
   sanitize memcheck-ring 0 "$memcheck" ring_parity_test "$ring_cases"
+  sanitize memcheck-evaluator 0 "$memcheck" evaluator_parity_test "$evaluator_cases"
+  sanitize memcheck-graphs 0 memcheck evaluator_parity_test '--test-case=graphs:*'
   sanitize memcheck-streams 0 "$memcheck" cuda_streams_test --test-case='*R32*'
   sanitize memcheck-devices 0 "$memcheck" cuda_devices_test
   sanitize memcheck-run 0 "$memcheck" run_drivers_test --test-case='*real device*'
@@ -96,8 +99,16 @@ if wanted memcheck; then
   sanitize memcheck-finds-a-fault 9 "$memcheck" cuda_streams_test --no-skip --test-case='*complains*'
   unset FHERES_TEST_ONE_ALLOCATION_PER_BLOCK FHERES_TEST_STREAM_NO_GATES FHERES_TEST_STREAM_ROUNDS
 fi
+if wanted initcheck; then
+  # Workspaces are left as the allocator gives them, so that a read of what nobody wrote is seen.
+  export FHERES_TEST_ONE_ALLOCATION_PER_BLOCK=1
+  sanitize initcheck-ring 0 initcheck ring_parity_test "$ring_cases"
+  sanitize initcheck-evaluator 0 initcheck evaluator_parity_test "$evaluator_cases"
+  unset FHERES_TEST_ONE_ALLOCATION_PER_BLOCK
+fi
 if wanted racecheck; then
   sanitize racecheck-ring 0 racecheck ring_parity_test "$ring_cases"
+  sanitize racecheck-evaluator 0 racecheck evaluator_parity_test "$evaluator_cases"
 fi
 if wanted bench; then
   "$(executable bench_ckks)" --json "$results/bench.json" "$@" | tee "$results/bench.txt" || failed=1

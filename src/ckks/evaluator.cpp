@@ -151,7 +151,8 @@ Evaluator::Evaluator(Context context, int group) : context_(std::move(context)),
 void Evaluator::apply(Operation operation, const Operands& operands, const CiphertextRef& out,
                       Workspace workspace, const Stream& stream) const {
   validate(context_, operation, operands, out, workspace, group_);
-  Step(context_, operands, out, workspace, group_, stream).run(operation);
+  const Step step(context_, operands, out, workspace, group_, stream);
+  context_.backend().queue_as_one(stream, [&] { step.run(operation); });
 }
 
 void Evaluator::add(const CiphertextView& a, const CiphertextView& b, const CiphertextRef& out,
@@ -266,8 +267,10 @@ void Evaluator::rotate_many(const CiphertextView& a, std::span<const KeyView> ke
                             std::span<const CiphertextRef> outs, Workspace workspace,
                             const Stream& stream) const {
   validate_rotations(context_, a, keys, outs, workspace, group_);
-  rotate_hoisted(context_, ring_view(context_, a), keys, outs,
-                 reinterpret_cast<std::uint64_t*>(workspace.data()), group_, stream);
+  context_.backend().queue_as_one(stream, [&] {
+    rotate_hoisted(context_, ring_view(context_, a), keys, outs,
+                   reinterpret_cast<std::uint64_t*>(workspace.data()), group_, stream);
+  });
 }
 
 void Evaluator::run(const scheme::Circuit& circuit, const CiphertextView& a, std::span<const KeyView> keys,
@@ -281,35 +284,42 @@ void Evaluator::run(const scheme::Circuit& circuit, const CiphertextView& a, std
     if (made.result_at) place = workspace.subspan(*made.result_at, place.size());
     return CiphertextRef(parameters, type, place);
   };
-  for (std::size_t i = 0; i < circuit.steps().size(); ++i) {
-    const scheme::Circuit::Step& step = circuit.steps()[i];
-    const auto read = [&](int operand) {
-      return operand == scheme::Circuit::kInput ? a : CiphertextView(result_of(operand));
-    };
-    const std::array in{read(step.operands[0]),
-                        step.operands[1] == scheme::Circuit::kNone ? a : read(step.operands[1])};
-    const std::size_t count = step.operands[1] == scheme::Circuit::kNone ? 1 : 2;
-    const KeyView* key =
-        step.key == scheme::Circuit::kNone ? nullptr : &keys[static_cast<std::size_t>(step.key)];
-    apply(step.operation, {std::span(in).first(count), nullptr, key, step.scalar ? &*step.scalar : nullptr},
-          result_of(static_cast<int>(i)), workspace.subspan(step.scratch_at, step.signature.workspace),
-          stream);
-  }
+  const auto run_steps = [&] {
+    for (std::size_t i = 0; i < circuit.steps().size(); ++i) {
+      const scheme::Circuit::Step& step = circuit.steps()[i];
+      const auto read = [&](int operand) {
+        return operand == scheme::Circuit::kInput ? a : CiphertextView(result_of(operand));
+      };
+      const std::array in{read(step.operands[0]),
+                          step.operands[1] == scheme::Circuit::kNone ? a : read(step.operands[1])};
+      const std::size_t count = step.operands[1] == scheme::Circuit::kNone ? 1 : 2;
+      const KeyView* key =
+          step.key == scheme::Circuit::kNone ? nullptr : &keys[static_cast<std::size_t>(step.key)];
+      apply(step.operation, {std::span(in).first(count), nullptr, key, step.scalar ? &*step.scalar : nullptr},
+            result_of(static_cast<int>(i)), workspace.subspan(step.scratch_at, step.signature.workspace),
+            stream);
+    }
+  };
+  context_.backend().queue_as_one(stream, run_steps);
 }
 
 void Evaluator::linear_transform(const scheme::LinearTransform& transform, const CiphertextView& a,
                                  std::span<const PlaintextView> diagonals, std::span<const KeyView> keys,
                                  const CiphertextRef& out, Workspace workspace, const Stream& stream) const {
   validate_transform(transform, a, diagonals, keys, out, workspace);
-  transform_slots(context_, transform, a, diagonals, keys, out,
-                  reinterpret_cast<std::uint64_t*>(workspace.data()), stream);
+  context_.backend().queue_as_one(stream, [&] {
+    transform_slots(context_, transform, a, diagonals, keys, out,
+                    reinterpret_cast<std::uint64_t*>(workspace.data()), stream);
+  });
 }
 
 void Evaluator::expand(const PlaintextView& compact, const PlaintextRef& out, const Stream& stream) const {
   validate_expansion(context_, compact, out);
   const ring::View view = ring_view(context_, out);
-  context_.backend().lift(reinterpret_cast<const std::int64_t*>(compact.data()), view, stream);
-  context_.backend().forward(view, stream);
+  context_.backend().queue_as_one(stream, [&] {
+    context_.backend().lift(reinterpret_cast<const std::int64_t*>(compact.data()), view, stream);
+    context_.backend().forward(view, stream);
+  });
 }
 
 }  // namespace fheres::ckks

@@ -52,7 +52,7 @@ void switch_key(const Context& context, const ring::Source& source, const KeyVie
     // The source's digits stand where the tile would hold the source itself: the product reads that elsewhere.
     const ring::Digits digits{tile.at(k, 0), l, tile.limb_stride, tile.polynomial_stride};
     backend.decompose(source, digits, stream);
-    backend.switch_whole(digits, source, key.data(), key_digits, tile, special, out, stream);
+    backend.switch_whole(digits, source, key.data(), key_digits, tile, special, out, {}, stream);
     backend.begin_mod_down(special, stream);
     divide(backend, special, out, addend, 0, ring::dense_view(area, k, l, 2, n), stream);
     return;

@@ -173,7 +173,7 @@ class Transform {
     Extended switched = Extended::dense(switched_, k_);
     backend_.decompose(source, digits(), stream_);
     backend_.switch_whole(digits(), source, key.data(), digits_of(key), tile(), switched.special, switched.q,
-                          stream_);
+                          {}, stream_);
     accumulate(switched.special, sum_.special, sum_.has_special);
     accumulate(switched.q, sum_.q, sum_.has_q);
     // The other component has not been divided, and is only turned.

@@ -50,16 +50,8 @@ void multiply_and_rescale(const Context& context, ring::ConstView a, ring::Const
 
   backend.decompose(source, digits, stream);
   if (whole) {
-    backend.switch_whole(digits, source, key.data(), key_digits, all.limb_range(0, k + l - 1), special, out,
-                         stream);
-    product(last);
-    backend.begin_mod_down(special, stream);
-    // Only now may the tile be overwritten.
-    finish(last, ring::dense_view(area, k + l - 1, 1, 2, n));
-    const ring::View tile = ring::dense_view(area, k, l - 1, 2, n);
-    finish(out, tile);
-    backend.begin_rescale(last, stream);
-    backend.finish_rescale(last, out, tile, stream);
+    backend.switch_whole(digits, source, key.data(), key_digits, all, special, out, last, stream);
+    backend.divide_product(special, out, last, a, b, ring::dense_view(area, k, l - 1, 2, n), stream);
     return;
   }
   for (int first = 0; first < k; first += g) product(special.limb_range(first, std::min(g, k - first)));

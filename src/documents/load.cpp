@@ -19,7 +19,58 @@ constexpr const char* kUnknownName = "FHR0301";
 // Nobody reads more, and a hostile file could ask for millions.
 constexpr std::size_t kMaxDiagnostics = 1000;
 
-/// The text of a regular file, at most one byte more than the limit; or why not.
+/// The kind that the document says it is, for choosing its reader.
+std::string kind_in(const Node& root) {
+  for (const Node::Entry& entry : root.entries) {
+    if (entry.key == "kind" && entry.value->kind == Node::Kind::scalar) return entry.value->text;
+  }
+  return {};
+}
+
+template <class Checked>
+void move_problems(Context& context, Checked& checked) {
+  for (workload::Problem& problem : checked.problems) {
+    // A name of an item that could not be made is not unknown.
+    if (context.expansion_failed && problem.code == kUnknownName) continue;
+    context.diagnostics.push_back(std::move(problem));
+  }
+}
+
+std::optional<Model> read_model(Context& context, const Node& root,
+                                std::optional<workload::Machine>& machine) {
+  MapReader document(context, root, "the document");
+  if (!document.valid()) return std::nullopt;
+  const std::string kind = kind_in(root);
+  if (kind == "Workload") {
+    auto checked = workload::check(read_workload(context, document));
+    move_problems(context, checked);
+    if (checked.workload) return Model(std::move(*checked.workload));
+  } else if (kind == "Plan") {
+    auto checked = workload::check(read_plan(context, document));
+    move_problems(context, checked);
+    if (checked.program) return Model(std::move(*checked.program));
+  } else if (kind == "Request") {
+    auto checked = workload::check(read_requests(context, document));
+    move_problems(context, checked);
+    if (checked.requests) return Model(std::move(*checked.requests));
+  } else if (kind == "Machine" && context.options.machines) {
+    machine = read_machine_document(context, document);
+  } else {
+    read_header(context, document);
+    if (kind == "Machine")
+      context.report("FHR0102", document.get("kind")->place,
+                     "kind is `Machine`, expected Workload, Plan or Request",
+                     "other documents and commands name one with `machine`");
+  }
+  return std::nullopt;
+}
+
+workload::World& world_of(Model& model) {
+  return std::visit([](auto& m) -> workload::World& { return m.world; }, model);
+}
+
+}  // namespace
+
 std::variant<std::string, std::string> read_file(const std::filesystem::path& path, const Limits& limits) {
   using Result = std::variant<std::string, std::string>;
   const auto failed = [](const std::string& why) { return Result(std::in_place_index<1>, why); };
@@ -39,51 +90,6 @@ std::variant<std::string, std::string> read_file(const std::filesystem::path& pa
   return Result(std::in_place_index<0>, std::move(text));
 }
 
-/// The kind that the document says it is, for choosing its reader.
-std::string kind_in(const Node& root) {
-  for (const Node::Entry& entry : root.entries) {
-    if (entry.key == "kind" && entry.value->kind == Node::Kind::scalar) return entry.value->text;
-  }
-  return {};
-}
-
-template <class Checked>
-void move_problems(Context& context, Checked& checked) {
-  for (workload::Problem& problem : checked.problems) {
-    // A name of an item that could not be made is not unknown.
-    if (context.expansion_failed && problem.code == kUnknownName) continue;
-    context.diagnostics.push_back(std::move(problem));
-  }
-}
-
-std::optional<Model> read_model(Context& context, const Node& root) {
-  MapReader document(context, root, "the document");
-  if (!document.valid()) return std::nullopt;
-  const std::string kind = kind_in(root);
-  if (kind == "Workload") {
-    auto checked = workload::check(read_workload(context, document));
-    move_problems(context, checked);
-    if (checked.workload) return Model(std::move(*checked.workload));
-  } else if (kind == "Plan") {
-    auto checked = workload::check(read_plan(context, document));
-    move_problems(context, checked);
-    if (checked.program) return Model(std::move(*checked.program));
-  } else if (kind == "Request") {
-    auto checked = workload::check(read_requests(context, document));
-    move_problems(context, checked);
-    if (checked.requests) return Model(std::move(*checked.requests));
-  } else {
-    read_header(context, document);
-  }
-  return std::nullopt;
-}
-
-workload::World& world_of(Model& model) {
-  return std::visit([](auto& m) -> workload::World& { return m.world; }, model);
-}
-
-}  // namespace
-
 workload::Metadata read_header(Context& context, MapReader& document) {
   workload::Metadata metadata;
   if (const Node* version = document.need("apiVersion")) {
@@ -94,12 +100,12 @@ workload::Metadata read_header(Context& context, MapReader& document) {
     }
   }
   if (const Node* kind = document.need("kind")) {
-    const std::vector<std::string> kinds{"Workload", "Plan", "Request"};
+    const std::vector<std::string> kinds{"Workload", "Plan", "Request", "Machine"};
     if (const auto text = read_text(context, *kind, "kind");
         text && std::find(kinds.begin(), kinds.end(), *text) == kinds.end()) {
       const std::string near = workload::closest(*text, kinds);
       context.report("FHR0102", kind->place,
-                     fmt::format("kind is `{}`, expected Workload, Plan or Request", *text),
+                     fmt::format("kind is `{}`, expected Workload, Plan, Request or Machine", *text),
                      near.empty() ? "" : fmt::format("did you mean `{}`?", near));
     }
   }
@@ -145,13 +151,14 @@ Loaded load_text(std::string_view text, const std::string& name, const std::file
   context.options = options;
   Loaded loaded;
   if (const auto root = parse(text, name, Limits{}, context.diagnostics)) {
-    loaded.model = read_model(context, *root);
+    loaded.model = read_model(context, *root, loaded.machine);
   }
   loaded.sources = std::move(context.sources);
   loaded.sources[name] = text;
   loaded.diagnostics = std::move(context.diagnostics);
   if (!loaded.diagnostics.empty()) {
     loaded.model.reset();
+    loaded.machine.reset();
     sort_by_place(loaded.diagnostics);
     name_instances(loaded.diagnostics);
     if (loaded.diagnostics.size() > kMaxDiagnostics) {
@@ -160,7 +167,7 @@ Loaded load_text(std::string_view text, const std::string& name, const std::file
       loaded.diagnostics.push_back(
           {"FHR0007", {name, 0, 0, 0}, fmt::format("and {} more problems", more), {}});
     }
-  } else {
+  } else if (loaded.model) {
     for (const auto& [at, budget] : options.budgets) world_of(*loaded.model).set_budget(at, budget);
   }
   return loaded;
@@ -179,6 +186,10 @@ Loaded load(const std::filesystem::path& path, const LoadOptions& options) {
 std::string_view kind_of(const Model& model) {
   constexpr std::string_view kinds[] = {"Workload", "Plan", "Request"};
   return kinds[model.index()];
+}
+
+std::string_view kind_of(const Loaded& loaded) {
+  return loaded.machine ? std::string_view("Machine") : kind_of(*loaded.model);
 }
 
 }  // namespace fheres::documents

@@ -279,31 +279,24 @@ void read_locations(Context& context, const Node& node, workload::WorldDraft& wo
   }
 }
 
-/// `{peers: [[cuda:0, cuda:1]]}`.
+/// `{peers: [[cuda:0, cuda:1]]}` and whatever else a Machine says, or the name of a document that says it.
 void read_machine(Context& context, const Node& node, workload::WorldDraft& world) {
-  MapReader map(context, node, "machine");
-  if (const Node* peers = map.get("peers")) {
-    for (const auto& item : read_list(context, *peers, "peers")) {
-      std::vector<Location> ends;
-      for (const auto& end : read_list(context, *item, "a pair of peers")) {
-        if (const auto at = read_location(context, *end)) ends.push_back(*at);
-      }
-      if (item->kind != Node::Kind::sequence || ends.size() != item->items.size()) continue;  // reported
-      if (ends.size() != 2 || !ends[0].is_cuda() || !ends[1].is_cuda() || ends[0] == ends[1]) {
-        context.report("FHR0313", item->place,
-                       "peers are two different cuda locations, such as [cuda:0, cuda:1]");
-        continue;
-      }
-      const std::pair<Location, Location> pair = std::minmax(ends[0], ends[1]);
-      if (std::find(world.peers.begin(), world.peers.end(), pair) != world.peers.end()) {
-        context.report("FHR0313", item->place,
-                       fmt::format("{} and {} are listed twice", pair.first.name(), pair.second.name()));
-      } else {
-        world.peers.push_back(pair);
-      }
-    }
+  workload::Machine machine;
+  if (node.kind == Node::Kind::scalar) {
+    std::filesystem::path folder;
+    const auto root = read_other(context, node, "Machine", folder);
+    if (!root) return;
+    MapReader document(context, *root, "the document");
+    machine = read_machine_document(context, document);
+  } else {
+    MapReader map(context, node, "machine");
+    machine = read_machine_fields(context, map);
+    map.finish();
   }
-  map.finish();
+  world.peers = machine.peers;
+  // Peers alone settle how copies go, and say nothing of times.
+  if (!machine.copies.empty() || !machine.operations.empty())
+    world.machine = std::make_shared<const workload::Machine>(std::move(machine));
 }
 
 void read_tiers(Context& context, Location source, const Node& node, workload::PolicyEntry& policy) {

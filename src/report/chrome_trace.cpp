@@ -35,6 +35,10 @@ class Writer {
             "operation", operation.start_ns, operation.end_ns,
             {{"at", operation.at}, {"reads", operation.reads}, {"stage", operation.stage}});
     }
+    for (const Timeline::Stall& stall : timeline_.stalls) {
+      slice(tracks_.at(stall.track), fmt::format("wait for {}", stall.value), "stall", stall.start_ns,
+            stall.end_ns, {{"value", stall.value}, {"for", stall.result}, {"stage", stall.stage}});
+    }
     add_arrows();
     add_lives();
     add_counters();

@@ -14,7 +14,7 @@ using workload::Evidence;
 
 Json place_json(const workload::Place& place) {
   if (!place.known()) return nullptr;
-  return {{"file", place.file}, {"line", place.line}, {"column", place.column}};
+  return {{"file", place.file.str()}, {"line", place.line}, {"column", place.column}};
 }
 
 Json attempts_json(const std::vector<compile::Attempt>& attempts) {
@@ -62,8 +62,7 @@ std::string peaks_table(const Compiled& compiled) {
 }
 
 std::string place_text(const workload::Place& place) {
-  return place.known() ? fmt::format("{}:{}:{}", std::string(place.file), place.line, place.column)
-                       : std::string();
+  return place.known() ? fmt::format("{}:{}:{}", place.file.str(), place.line, place.column) : std::string();
 }
 
 /// `proven optimal`, `3.1% over the lower bound`.

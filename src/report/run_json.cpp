@@ -23,6 +23,14 @@ Json stage_json(const runtime::StageRun& stage, const NameOf& names) {
                           {"reads", operation.reads},
                           {"timing", {{"start_ns", operation.start_ns}, {"end_ns", operation.end_ns}}}});
   }
+  Json stalls = Json::array();
+  for (const runtime::StallRun& stall : stage.stalls) {
+    stalls.push_back({{"value", stall.value},
+                      {"result", stall.result},
+                      {"at", stall.at.name()},
+                      {"start_ns", stall.start_ns},
+                      {"end_ns", stall.end_ns}});
+  }
   Json outputs = Json::array();
   for (const runtime::OutputRun& output : stage.outputs) {
     outputs.push_back({{"name", output.name}, {"at", output.at.name()}, {"bytes", output.bytes}});
@@ -50,7 +58,11 @@ Json stage_json(const runtime::StageRun& stage, const NameOf& names) {
           {"operations", std::move(operations)},
           {"outputs", std::move(outputs)},
           {"released", stage.released},
-          {"timing", {{"start_ns", stage.start_ns}, {"end_ns", stage.end_ns}}}};
+          {"timing",
+           {{"start_ns", stage.start_ns},
+            {"end_ns", stage.end_ns},
+            {"check_ns", stage.check_ns},
+            {"stalls", std::move(stalls)}}}};
 }
 
 Json checks_json(const runtime::RunReport& report) {
@@ -134,6 +146,7 @@ Json run_json(const runtime::RunReport& report, const RunContext& context) {
       {"schema", "fheres/run/v1"},
       {"tool", {{"name", "fheres"}, {"version", context.tool_version}}},
       {"document", {{"file", context.document}, {"sha256", context.document_sha256}, {"name", context.name}}},
+      {"plan", context.plan ? plan_json(report, *context.plan) : Json(nullptr)},
       {"outcome", {{"status", runtime::name(report.status)}, {"failure", failure_json(report, names)}}},
       {"device", {{"driver", report.driver}, {"name", report.device}}},
       {"parameters",

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -91,6 +92,8 @@ class Reader {
     const std::string stage = json["name"].text();
     json["executed"]["transitions"].each([&](const Reading& item) { read_transition(item, stage); });
     json["operations"].each([&](const Reading& item) { read_operation(item, stage); });
+    if (json["timing"].has("stalls"))
+      json["timing"]["stalls"].each([&](const Reading& item) { read_stall(item, stage); });
     out_.stages.push_back({stage, since_start(json["timing"]["start_ns"].time()),
                            since_start(json["timing"]["end_ns"].time()),
                            json["explanation"]["moved_bytes"].count(), json["complete"].flag()});
@@ -98,7 +101,10 @@ class Reader {
 
   void read_operation(const Reading& json, const std::string& stage) {
     const Reading timing = json["timing"];
-    if (timing["end_ns"].time() == 0) return;  // never completed, or not timed
+    if (timing["end_ns"].time() == 0) {
+      ++out_.untimed_operations;
+      return;
+    }
     Timeline::Operation item;
     item.stage = stage;
     item.result = json["result"].text();
@@ -109,6 +115,13 @@ class Reader {
     item.start_ns = since_start(timing["start_ns"].time());
     item.end_ns = since_start(timing["end_ns"].time());
     out_.operations.push_back(std::move(item));
+  }
+
+  void read_stall(const Reading& json, const std::string& stage) {
+    if (json["end_ns"].time() == 0) return;  // never ended, or not timed
+    const std::string at = json["at"].location();
+    out_.stalls.push_back({stage, at + " operations", json["value"].text(), json["result"].text(), at,
+                           since_start(json["start_ns"].time()), since_start(json["end_ns"].time())});
   }
 
   void read_observed() {
@@ -129,6 +142,7 @@ class Reader {
     std::map<std::string, bool, TrackOrder> tracks{{kHost, true}};
     for (const Timeline::Transition& item : out_.transitions) tracks.emplace(item.track, true);
     for (const Timeline::Operation& item : out_.operations) tracks.emplace(item.track, true);
+    for (const Timeline::Stall& item : out_.stalls) tracks.emplace(item.track, true);
     for (const auto& entry : tracks) out_.tracks.push_back(entry.first);
   }
 
@@ -140,7 +154,7 @@ class Reader {
     }
     for (std::size_t k = 0; k < out_.operations.size(); ++k) {
       const Timeline::Operation& operation = out_.operations[k];
-      for (const std::string& value : operation.reads) {
+      for (const std::string& value : std::set(operation.reads.begin(), operation.reads.end())) {
         const auto found = arrivals.find({value, operation.at});
         if (found == arrivals.end()) continue;
         // The last copy before it: a value may leave and come again, also in the same stage's exit.
@@ -176,6 +190,8 @@ std::vector<ValueCost> costs_of(const Timeline& timeline) {
     sum.copying_ns += item.arrived_ns - item.start_ns;
     sum.stall_ns += item.stall_ns;
   }
+  for (const Timeline::Stall& item : timeline.stalls)
+    cost(item.value).stall_ns += item.end_ns - item.start_ns;
   std::map<std::string, double> held;
   for (const Timeline::Life& life : timeline.lives) {
     ValueCost& sum = cost(life.value);

@@ -59,6 +59,14 @@ std::string timeline_csv(const Timeline& timeline) {
     row.end = number(item.end_ns);
     row.append_to(text);
   }
+  for (const Timeline::Stall& item : timeline.stalls) {
+    Row row{.kind = "stall", .stage = item.stage, .track = item.track, .name = item.result};
+    row.value = item.value;
+    row.destination = item.at;
+    row.start = number(item.start_ns);
+    row.end = number(item.end_ns);
+    row.append_to(text);
+  }
   for (const Timeline::Life& item : timeline.lives) {
     Row row{.kind = "life", .value = item.value, .destination = item.at};
     row.bytes = number(item.bytes);

@@ -117,6 +117,15 @@ Json operations_json(const Timeline& timeline) {
   return list;
 }
 
+Json stalls_json(const Timeline& timeline) {
+  Json list = Json::array();
+  for (const Timeline::Stall& item : timeline.stalls) {
+    list.push_back(slice(item.track, "stall", fmt::format("wait for {}", item.value), item.start_ns,
+                         item.end_ns, {fmt::format("{} wants it, and it is still arriving", item.result)}));
+  }
+  return list;
+}
+
 /// Devices first: theirs are the budgets that bind.
 Json locations_json(const Timeline& timeline) {
   std::map<std::string, std::vector<const Timeline::Charge*>> places;
@@ -186,21 +195,33 @@ std::string verdict_html(const Timeline& timeline) {
                      timeline.failure.empty() ? "" : ": ", escaped(timeline.failure));
 }
 
+std::string facts_html(const Timeline& timeline) {
+  std::string facts = fmt::format("{}, {}", timeline.device, timeline.parameters);
+  if (timeline.untimed_operations != 0)
+    facts +=
+        fmt::format("; {} operations were not timed: `run --trace` times them", timeline.untimed_operations);
+  return escaped(facts);
+}
+
 }  // namespace
 
 std::string timeline_page(const Timeline& timeline) {
   Json arrows = Json::array();
   for (const Timeline::Arrow& item : timeline.arrows) arrows.push_back({item.transition, item.operation});
-  const Json run = {{"length_ns", timeline.length_ns},         {"tracks", timeline.tracks},
-                    {"stages", stages_json(timeline)},         {"transitions", transitions_json(timeline)},
-                    {"operations", operations_json(timeline)}, {"arrows", std::move(arrows)},
-                    {"lives", lives_json(timeline)},           {"locations", locations_json(timeline)}};
-  const std::map<std::string_view, std::string> parts = {
-      {"title", escaped(timeline.document)},
-      {"verdict", verdict_html(timeline)},
-      {"facts", escaped(fmt::format("{}, {}", timeline.device, timeline.parameters))},
-      {"costs", costs_table(timeline)},
-      {"run", script_data(run)}};
+  const Json run = {{"length_ns", timeline.length_ns},
+                    {"tracks", timeline.tracks},
+                    {"stages", stages_json(timeline)},
+                    {"transitions", transitions_json(timeline)},
+                    {"operations", operations_json(timeline)},
+                    {"stalls", stalls_json(timeline)},
+                    {"arrows", std::move(arrows)},
+                    {"lives", lives_json(timeline)},
+                    {"locations", locations_json(timeline)}};
+  const std::map<std::string_view, std::string> parts = {{"title", escaped(timeline.document)},
+                                                         {"verdict", verdict_html(timeline)},
+                                                         {"facts", facts_html(timeline)},
+                                                         {"costs", costs_table(timeline)},
+                                                         {"run", script_data(run)}};
   std::string page;
   std::string_view rest = kTimelineTemplate;
   while (!rest.empty()) {

@@ -66,6 +66,22 @@ Core::Made Core::make_block(Location at, Bytes bytes) {
   }
 }
 
+void Core::gather(Location at, Bytes bytes) {
+  const TransitionLock transition(*this);
+  {
+    const std::lock_guard lock(mutex);
+    check_open();
+    reap();
+  }
+  const auto storage = region(at);
+  if (!storage->has_arena() || storage->largest_free() >= round_up_to_granule(bytes)) return;
+  try {
+    compact(*storage, bytes);
+  } catch (const BudgetError&) {
+    // Protected blocks are in the way: each block looks for its own piece then.
+  }
+}
+
 Bytes Core::compact(memory::Region& storage, Bytes bytes) {
   const Location at = storage.at();
   // Nothing that is unprotected now becomes protected or goes away while the transition lock is held.

@@ -142,6 +142,7 @@ class Core : public std::enable_shared_from_this<Core> {
     Bytes compacted = 0;
   };
   Made make_block(Location at, Bytes bytes);
+  void gather(Location at, Bytes bytes);
   void warn(const std::string& message) const noexcept;
   std::optional<memory::DeviceMemory> observe(std::optional<Location> at) const noexcept;
   bool complete(const memory::Event& event) const noexcept;

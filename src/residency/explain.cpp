@@ -91,6 +91,7 @@ class DryRun {
   // The body's blocks: workspace and outputs are carved first, then outputs are adopted, then the workspace goes.
   void body(std::span<const Workspace> workspace, std::span<const Production> list) {
     std::vector<Carved> carved;
+    gather(workspace, list);
     for (std::size_t i = 0; i < workspace.size() && out_.feasible; ++i)
       carve(fmt::format("workspace[{}]", i), workspace[i].reservation, workspace[i].bytes, carved);
     std::vector<Carved> outputs;
@@ -101,6 +102,24 @@ class DryRun {
     }
     if (out_.feasible) produce(list, outputs);
     for (const Carved& block : carved) layout_.give_back(block.at, block.piece);
+  }
+
+  /// One free piece for all blocks of a body with a workspace, as Manager::gather makes at run time. The workspace never
+  /// slides, so without that it may lie where it leaves no piece for an output.
+  void gather(std::span<const Workspace> workspace, std::span<const Production> list) {
+    if (!out_.feasible || workspace.empty() || workspace[0].reservation >= reservations_.size()) return;
+    const Location at = state_.reservation(reservations_[workspace[0].reservation])->spec.at;
+    Bytes all = 0;
+    for (const Workspace& item : workspace) all += round_up_to_granule(item.bytes);
+    for (const Production& item : list) {
+      if (item.at == at && !state_.check(item.value))
+        all += round_up_to_granule(state_.record(item.value).spec->logical_bytes);
+    }
+    const auto kept = layout_.keep(state_, at, all, "");
+    if (const auto* made = std::get_if<Layout::Kept>(&kept)) {
+      layout_.give_back(at, made->piece);
+      row(at).told.compacted += made->compacted;
+    }
   }
 
   void produce(std::span<const Production> list, std::span<const Carved> outputs) {

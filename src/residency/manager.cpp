@@ -28,6 +28,7 @@ memory::Driver& Manager::driver() const { return *core_->driver; }
 // ---- Values
 
 Allocation Manager::allocate(Location at, Bytes bytes) { return core_->allocate(at, bytes); }
+void Manager::gather(Location at, Bytes bytes) { core_->gather(at, bytes); }
 
 HandleId Manager::adopt(Allocation&& block, Location at, const ValueSpec& spec) {
   return core_->adopt(block, at, spec);
@@ -90,6 +91,25 @@ void Manager::settle(HandleId value, Location at) {
     if (const auto refusal = core_->state.check_resident(value, at)) raise(*refusal, core_->state);
   }
   core_->await(value, at);
+}
+
+void Manager::settle_for(const Action& action) {
+  {
+    const std::lock_guard lock(core_->mutex);
+    core_->check_open();
+  }
+  core_->settle_for(action);
+}
+
+std::vector<HandleId> Manager::arriving(std::span<const HandleId> values, Location at) const {
+  const std::lock_guard lock(core_->mutex);
+  core_->check_open();
+  std::vector<HandleId> found;
+  for (const HandleId value : values) {
+    const Arriving* on_its_way = core_->arriving(value, at);
+    if (on_its_way != nullptr && !core_->complete(on_its_way->ready)) found.push_back(value);
+  }
+  return found;
 }
 
 TransitionReport Manager::move(HandleId value, Location to, std::optional<Location> from,

@@ -127,15 +127,20 @@ void hoisted_product(const Basis& basis, ConstView tile, const Source& source, c
   FHERES_CHECK(source.factor.data == nullptr);
 }
 
-void switch_whole(const Basis& basis, ConstView tile, ConstView special, ConstView out) {
+void switch_whole(const Basis& basis, ConstView tile, ConstView special, ConstView out, ConstView last) {
   valid(basis, tile);
   valid(basis, special);
   valid(basis, out);
-  FHERES_CHECK(tile.first_prime == 0 && tile.limbs == basis.special_limbs() + out.limbs);
+  const int apart = last.data == nullptr ? 0 : 1;
+  FHERES_CHECK(tile.first_prime == 0 && tile.limbs == basis.special_limbs() + out.limbs + apart);
   FHERES_CHECK(special.first_prime == 0 && special.limbs == basis.special_limbs());
   FHERES_CHECK(out.first_prime == basis.special_limbs());
   FHERES_CHECK(special.polynomials == 2 && out.polynomials == 2);
   FHERES_CHECK(special.data != out.data);
+  if (apart == 0) return;
+  valid(basis, last);
+  FHERES_CHECK(last.limbs == 1 && last.first_prime == out.first_prime + out.limbs && last.polynomials == 2);
+  FHERES_CHECK(last.data != out.data && last.data != special.data);
 }
 
 void begin_mod_down(const Basis& basis, View special) {
@@ -172,6 +177,20 @@ void rescale(const Basis& basis, ConstView in, View out, View last) {
 void begin_rescale(const Basis& basis, View last) {
   valid(basis, last);
   FHERES_CHECK(last.limbs == 1 && last.first_prime > basis.special_limbs());
+}
+
+void divide_product(const Basis& basis, View special, View values, View last, ConstView a, ConstView b,
+                    View tile) {
+  mod_down(basis, special, values, {}, {}, tile);
+  begin_rescale(basis, last);
+  same(basis, a, b);
+  FHERES_CHECK(values.first_prime == basis.special_limbs() && a.first_prime == values.first_prime);
+  FHERES_CHECK(last.first_prime == values.first_prime + values.limbs && a.limbs == values.limbs + 1);
+  FHERES_CHECK(values.polynomials == 2 && last.polynomials == 2 && a.polynomials == 2);
+  for (const std::uint64_t* written : {values.data, last.data, tile.data, special.data}) {
+    FHERES_CHECK(written != a.data && written != b.data);
+  }
+  FHERES_CHECK(last.data != values.data && last.data != tile.data && last.data != special.data);
 }
 
 void finish_rescale(const Basis& basis, ConstView last, View values, View tile) {

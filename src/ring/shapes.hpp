@@ -27,7 +27,9 @@ void key_product(const Basis& basis, ConstView extended, const Source& source, c
 void hoisted_product(const Basis& basis, ConstView extended, const Source& source, const std::uint64_t* key,
                      int key_digits, View out);
 /// What switch_whole asks of its views together; the rest as in mod_up and key_product.
-void switch_whole(const Basis& basis, ConstView tile, ConstView special, ConstView out);
+void switch_whole(const Basis& basis, ConstView tile, ConstView special, ConstView out, ConstView last);
+void divide_product(const Basis& basis, View special, View values, View last, ConstView a, ConstView b,
+                    View tile);
 void begin_mod_down(const Basis& basis, View special);
 void mod_down(const Basis& basis, ConstView special, View values, ConstView addend, Automorphism automorphism,
               View tile);

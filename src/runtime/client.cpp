@@ -12,20 +12,26 @@ std::vector<std::byte> bytes_of(const Value& value) {
   return {value.bytes().begin(), value.bytes().end()};
 }
 
-/// Adds the time of a scope to a counter.
-class Timed {
+}  // namespace
+
+/// The time of a scope, counted once where several threads do the same kind of work.
+class Client::Timed {
  public:
-  explicit Timed(std::int64_t& total) : total_(total) {}
-  ~Timed() { total_ += now_ns() - start_; }
+  Timed(Client& client, Work& work) : client_(client), work_(work) {
+    const std::lock_guard lock(client_.spent_mutex_);
+    if (work_.at_it++ == 0) work_.since_ns = now_ns();
+  }
+  ~Timed() {
+    const std::lock_guard lock(client_.spent_mutex_);
+    if (--work_.at_it == 0) work_.total_ns += now_ns() - work_.since_ns;
+  }
   Timed(const Timed&) = delete;
   Timed& operator=(const Timed&) = delete;
 
  private:
-  std::int64_t& total_;
-  std::int64_t start_ = now_ns();
+  Client& client_;
+  Work& work_;
 };
-
-}  // namespace
 
 Client::Owner::Owner(const ckks::Context& host, const ckks::Randomness& randomness)
     : keys(host, randomness),
@@ -39,8 +45,9 @@ Client::Client(const scheme::Parameters& parameters, std::optional<std::uint64_t
       randomness_(seed ? ckks::Randomness::from_document(*seed) : ckks::Randomness::from_system()) {}
 
 Client::Owner& Client::owner() {
+  const std::lock_guard lock(owner_mutex_);
   if (!owner_) {
-    Timed timed(spent_.key_generation_ns);
+    Timed timed(*this, keys_);
     owner_.emplace(host_, randomness_);
   }
   return *owner_;
@@ -59,27 +66,33 @@ std::vector<std::byte> Client::make(const workload::Value& value) {
   const scheme::ValueType& type = *value.type;
   std::vector<std::byte> bytes;
   if (type.kind == scheme::Kind::plaintext) {
-    Timed timed(spent_.encryption_ns);
+    Timed timed(*this, encryption_);
     bytes = encode(value);
   } else if (type.kind == scheme::Kind::ciphertext) {
     FHERES_CHECK(value.message.has_value());
     Owner& its = owner();
-    Timed timed(spent_.encryption_ns);
+    Timed timed(*this, encryption_);
     const std::vector<double> slots = workload::slots_of(*value.message, host_.parameters().slots());
     const ckks::Plaintext plaintext = encoder_.encode(std::span<const double>(slots), type.level, type.scale);
     bytes = bytes_of(its.encryptor.encrypt(plaintext.view(), value.client_name));
   } else {
     Owner& its = owner();
-    Timed timed(spent_.key_generation_ns);
+    Timed timed(*this, keys_);
     bytes = bytes_of(its.keys.switching_key(its.secret, type, value.client_name));
   }
-  spent_.bytes_made += bytes.size();
+  const std::lock_guard lock(spent_mutex_);
+  bytes_made_ += bytes.size();
   return bytes;
+}
+
+ClientRun Client::spent() const {
+  const std::lock_guard lock(spent_mutex_);
+  return {keys_.total_ns, encryption_.total_ns, decryption_.total_ns, bytes_made_};
 }
 
 std::vector<double> Client::decrypt(const scheme::ValueType& type, std::span<const std::byte> bytes) {
   Owner& its = owner();
-  Timed timed(spent_.decryption_ns);
+  Timed timed(*this, decryption_);
   ckks::Ciphertext ciphertext(host_.parameters(), type);
   FHERES_CHECK(ciphertext.bytes().size() == bytes.size());
   std::copy(bytes.begin(), bytes.end(), ciphertext.bytes().begin());

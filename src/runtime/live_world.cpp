@@ -115,7 +115,8 @@ class LiveWorld::Impl {
     }
     if (!value.type) return place_opaque(manager_, value);
     FHERES_CHECK(client_ && files_);
-    return runtime::place(manager_, value, {*client_, *files_});
+    return runtime::place(manager_, value, {*client_, *files_},
+                          is_made_by_client(value) ? client_->make(value) : std::vector<std::byte>());
   }
 
   const ckks::Context& context_at(Location at) {

@@ -30,7 +30,9 @@ std::shared_ptr<memory::Driver> make_cuda(std::vector<int> devices, int needed) 
   return memory::make_cuda_driver(options);
 }
 
-Machine choose(const DeviceChoice& choice, int devices_needed) {
+}  // namespace
+
+Machine select_machine(const DeviceChoice& choice, int devices_needed) {
   switch (choice.kind) {
     case DeviceChoice::Kind::emulated:
       return {make_emulated(devices_needed), ""};
@@ -47,8 +49,6 @@ Machine choose(const DeviceChoice& choice, int devices_needed) {
   return {make_emulated(devices_needed),
           fmt::format("running on the emulated device ({})", memory::cuda_status())};
 }
-
-}  // namespace
 
 ckks::Context Machine::context(const scheme::Parameters& parameters, memory::Location at) const {
   if (at.is_cuda() && driver->name() == "cuda") {
@@ -92,7 +92,7 @@ Machine select_machine(const DeviceChoice& choice, const workload::Workload& wor
 }
 
 Machine select_machine(const DeviceChoice& choice, const workload::World& world, int devices) {
-  Machine machine = choose(choice, devices);
+  Machine machine = select_machine(choice, devices);
   for (const auto& [a, b] : world.peers) {
     if (machine.driver->are_peers(a, b)) continue;
     throw memory::DeviceError(

@@ -88,13 +88,18 @@ residency::HandleId place_opaque(residency::Manager& manager, const workload::Va
   return manager.adopt(std::move(allocation), value.at.front(), value.spec);
 }
 
-residency::HandleId place(residency::Manager& manager, const workload::Value& value, Origins origins) {
+bool is_made_by_client(const workload::Value& value) {
+  return value.type && !value.produced_by && !value.backing && !value.source && !value.file;
+}
+
+residency::HandleId place(residency::Manager& manager, const workload::Value& value, Origins origins,
+                          std::vector<std::byte> made) {
   if (value.source)
     return manager.register_source(value.spec, source_of(manager, value, origins), *value.source);
   if (!value.type) return place_opaque(manager, value);
-  const std::vector<std::byte> bytes = value.file ? bytes_of(value, origins) : origins.client.make(value);
+  if (value.file) made = bytes_of(value, origins);
   residency::Allocation allocation = manager.allocate(value.at.front(), value.spec.logical_bytes);
-  write(manager, allocation.extent(), bytes);
+  write(manager, allocation.extent(), made);
   return manager.adopt(std::move(allocation), value.at.front(), value.spec);
 }
 

@@ -25,10 +25,13 @@ struct Origins {
   ValueFiles& files;
 };
 
-/// Makes a declared value through the client, or reads it from its file, and puts it at the first of its places, as a
-/// managed value; or registers its source. Replicas at its other places are the caller's transitions. Opaque values get
-/// a fixed pattern.
-residency::HandleId place(residency::Manager& manager, const workload::Value& value, Origins origins);
+/// Whether the value's first bytes are the client's to make: not a file's, not its source's, not opaque.
+bool is_made_by_client(const workload::Value& value);
+/// Puts a declared value at the first of its places, as a managed value; or registers its source. `made` is what the
+/// client made of it (is_made_by_client). Replicas at its other places are the caller's transitions. Opaque values get a
+/// fixed pattern.
+residency::HandleId place(residency::Manager& manager, const workload::Value& value, Origins origins,
+                          std::vector<std::byte> made);
 /// The same for an opaque value, for which nothing has to be made.
 residency::HandleId place_opaque(residency::Manager& manager, const workload::Value& value);
 /// Registers a full key that is expanded from its seeded half, or a prepared plaintext from its compact form, wherever

@@ -29,25 +29,109 @@ void Recorder::add(const residency::TransitionReport& transition) {
     }
   }
   state_.commit(*ready, state_.record(residency::value_of(transition.action)).spec->logical_bytes);
-  sample(transition.end_ns);
-  follow_lives(transition.end_ns);
+  // An arrival is charged from its start; its end changes only what is charged beside it.
+  const std::int64_t end_ns = transition.asynchronous ? transition.queued_ns : transition.end_ns;
+  sample(end_ns);
+  follow_lives(end_ns);
 }
 
-void Recorder::add(const residency::PlanReport& report, std::size_t first_action) {
-  bool reserved = first_action != 0;
-  const auto admit = [&](std::int64_t time_ns) {
-    if (std::exchange(reserved, true)) return;
-    for (const residency::ReservationSpec& spec : report.reservations) state_.reserve(spec);
-    if (!report.reservations.empty()) sample(time_ns);
-  };
-  for (std::size_t i = first_action; i < report.actions.size(); ++i) {
-    if (report.actions[i].phase != residency::Phase::reclaim) admit(report.actions[i].transition.start_ns);
-    add(report.actions[i].transition);
+void Recorder::note_actions(std::size_t stage, std::size_t actions, std::int64_t time_ns) {
+  notes_.push_back({Note::Kind::actions, stage, actions, time_ns});
+}
+
+void Recorder::note_outputs(std::size_t stage, std::int64_t time_ns) {
+  notes_.push_back({Note::Kind::outputs, stage, 0, time_ns});
+}
+
+void Recorder::note_end(std::size_t stage, std::int64_t time_ns) {
+  notes_.push_back({Note::Kind::end, stage, 0, time_ns});
+}
+
+void Recorder::note_discard(residency::TransitionReport transition) {
+  notes_.push_back({Note::Kind::discard, 0, 0, transition.start_ns});
+  discards_.push_back(std::move(transition));
+}
+
+void Recorder::replay(const RunReport& report) {
+  std::size_t seen = 0;
+  for (const Note& note : notes_) {
+    const StageRun& stage = report.stages[note.stage];
+    switch (note.kind) {
+      case Note::Kind::actions:
+        replay_actions(stage, seen, note.actions, note.time_ns);
+        seen = note.actions;
+        break;
+      case Note::Kind::outputs:
+        replay_outputs(stage, note.time_ns);
+        break;
+      case Note::Kind::end:
+        if (admitted_)
+          for (const residency::ReservationId id : *admitted_) state_.release(id);
+        admitted_.reset();
+        seen = 0;
+        settle_until(note.time_ns);
+        sample(note.time_ns);
+        follow_lives(note.time_ns);
+        break;
+      case Note::Kind::discard:
+        settle_until(note.time_ns);
+        add(discards_.front());
+        discards_.pop_front();
+        break;
+    }
   }
-  if (first_action == 0) admit(report.end_ns != 0 ? report.end_ns : now_ns());
+}
+
+void Recorder::replay_actions(const StageRun& stage, std::size_t first, std::size_t last,
+                              std::int64_t time_ns) {
+  for (std::size_t i = first; i < last; ++i) {
+    const residency::ActionReport& action = stage.report.actions[i];
+    if (action.phase != residency::Phase::reclaim) admit(stage.report, action.transition.start_ns);
+    settle_until(action.transition.start_ns);
+    add(action.transition);
+    if (action.transition.asynchronous && action.transition.destination)
+      arrivals_.push_back({{residency::value_of(action.transition.action), *action.transition.destination},
+                           action.transition.end_ns});
+  }
+  admit(stage.report, time_ns);
+}
+
+// They are admitted between reclaim and enter.
+void Recorder::admit(const residency::PlanReport& report, std::int64_t time_ns) {
+  if (admitted_) return;
+  admitted_.emplace();
+  for (const residency::ReservationSpec& spec : report.reservations) {
+    const auto made = state_.reserve(spec);
+    if (const auto* id = std::get_if<residency::ReservationId>(&made)) admitted_->push_back(*id);
+  }
+  if (!report.reservations.empty()) sample(time_ns);
+}
+
+void Recorder::replay_outputs(const StageRun& stage, std::int64_t time_ns) {
+  settle_until(time_ns);
+  for (const residency::Production& item : stage.plan.produce) {
+    if (!admitted_ || item.reservation >= admitted_->size()) continue;
+    state_.adopt(item.value, item.at, state_.record(item.value).spec->logical_bytes,
+                 (*admitted_)[item.reservation]);
+  }
+  sample(time_ns);
+  follow_lives(time_ns);
+}
+
+void Recorder::settle_until(std::int64_t time_ns) {
+  std::erase_if(arrivals_, [&](const Arrival& arrival) {
+    if (arrival.end_ns > time_ns) return false;
+    const residency::Materialization* item = state_.record(arrival.place.value).at(arrival.place.at);
+    if (item != nullptr && item->arrival) {
+      state_.settle(arrival.place.value, arrival.place.at);
+      sample(arrival.end_ns);
+    }
+    return true;
+  });
 }
 
 void Recorder::finish(std::int64_t time_ns, RunReport& report) {
+  replay(report);
   for (const auto& [key, index] : open_) lives_[index].end_ns = std::max(time_ns, lives_[index].start_ns);
   open_.clear();
   std::stable_sort(lives_.begin(), lives_.end(),

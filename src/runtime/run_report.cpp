@@ -24,6 +24,13 @@ Bytes RunReport::moved_bytes() const {
   return total;
 }
 
+std::int64_t RunReport::stages_ns() const {
+  if (stages.empty()) return 0;
+  std::int64_t total = stages.back().end_ns - stages.front().start_ns;
+  for (const StageRun& stage : stages) total -= stage.check_ns;
+  return total;
+}
+
 double RunReport::largest_error() const {
   double largest = 0;
   for (const CheckRun& check : checks) largest = std::max(largest, check.largest_error);

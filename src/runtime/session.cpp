@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <map>
 #include <mutex>
 #include <stdexcept>
@@ -13,6 +14,7 @@
 #include <fheres/workload/binding.hpp>
 
 #include "annotate.hpp"
+#include "making.hpp"
 #include "placement.hpp"
 #include "recorder.hpp"
 #include "stage_runner.hpp"
@@ -43,6 +45,9 @@ class Session {
       open_manager();
       place_values();
       for (const workload::Stage& stage : workload_.stages) run_stage(stage);
+      phase_ = "check";
+      if (!unchecked_.empty()) tell("checks", operations_before_);
+      while (!unchecked_.empty()) check_next();
     } catch (const residency::PlanExecutionError& error) {
       fail(error.code(), error.what());
       report_.failure->action = error.action;
@@ -74,7 +79,14 @@ class Session {
     residency::ManagerOptions options;
     options.budgets = workload_.world.budgets();
     options.copies = workload_.world.copies();
-    options.observe_devices = true;
+    options.observe_devices = !options_.undisturbed;
+    // As many transitions as the stages can have: their reports are completed out of the trace.
+    for (const workload::Stage& stage : workload_.stages) {
+      if (!stage.plan) continue;
+      for (const auto* list :
+           {&stage.plan->reclaim, &stage.plan->enter, &stage.plan->prefetch, &stage.plan->exit})
+        options.trace_capacity += list->size();
+    }
     options.warn = [this](const std::string& line) {
       const std::lock_guard lock(warnings_mutex_);
       report_.warnings.push_back(line);
@@ -88,6 +100,8 @@ class Session {
       if (!stage.at->is_cuda()) continue;
       report_.context_bytes += context.backend().table_bytes();
       consumers_.emplace(*stage.at, machine_.driver->make_stream(*stage.at, "operations"));
+      // Copies to the device have a stream of their own: those from it, on the manager's, overtake what is queued.
+      arrivals_.emplace(*stage.at, machine_.driver->make_stream(*stage.at, "arrivals"));
     }
   }
 
@@ -104,7 +118,13 @@ class Session {
     client_ = std::make_unique<Client>(*workload_.world.parameters, report_.seed);
     files_ = std::make_unique<ValueFiles>(*workload_.world.parameters);
     report_.without_secret = std::none_of(values.begin(), values.end(), workload::needs_secret);
-    for (const workload::ValueIndex index : workload_.world.placement_order()) {
+    const std::vector<workload::ValueIndex> order = workload_.world.placement_order();
+    std::vector<const workload::Value*> made;
+    for (const workload::ValueIndex index : order) {
+      if (is_made_by_client(values[index])) made.push_back(&values[index]);
+    }
+    Making making(*client_, made, options_.threads);
+    for (const workload::ValueIndex index : order) {
       const workload::Value& value = values[index];
       stop_if_asked();
       if (value.backing) {
@@ -120,7 +140,8 @@ class Session {
         workload::describe(value, handles_[index], metadata_);
         continue;
       }
-      handles_[index] = place(*manager_, value, {*client_, *files_});
+      handles_[index] = place(*manager_, value, {*client_, *files_},
+                              is_made_by_client(value) ? making.take() : std::vector<std::byte>());
       workload::describe(value, handles_[index], metadata_);
       recorder_->catch_up(manager_->planning_state(), now_ns());
       for (std::size_t i = value.source ? 0 : 1; i < value.at.size(); ++i) {
@@ -129,6 +150,7 @@ class Session {
         report_.placement.push_back(transition);
       }
     }
+    recorder_->catch_up(manager_->planning_state(), now_ns());  // with what was announced last
   }
 
   void run_stage(const workload::Stage& stage) {
@@ -156,15 +178,13 @@ class Session {
       version = run.decision->expected_version;
       for (const control::Requirement& item : request.require) used.push_back(item.value);
     }
-    run.explanation = manager_->explain(run.plan);
     run_scope(stage, run, version);
     metadata_.touch(used);
-    phase_ = "check";
-    shadow_.run(stage);
     for (std::size_t i = 0; i < run.outputs.size(); ++i) {
-      if (stage.outputs[i].checked || options_.output) check(run.outputs[i], stage.outputs[i].checked);
+      const bool compared = stage.outputs[i].checked;
+      if (compared || options_.output) unchecked_.push_back({&stage, run.outputs[i], compared});
     }
-    phase_ = "release";
+    while (!options_.undisturbed && !unchecked_.empty()) check_next();
     release(stage, run);
     run.complete = true;
     run.end_ns = now_ns();
@@ -195,19 +215,25 @@ class Session {
   }
 
   void run_scope(const workload::Stage& stage, StageRun& run, std::optional<std::uint64_t> version) {
-    residency::Scope scope = manager_->scope(run.plan, {}, version);
-    std::size_t recorded = 0;
+    residency::Scope scope = manager_->scope(run.plan, arrivals_, version);
+    const std::size_t index = report_.stages.size() - 1;
+    std::size_t counted = 0;
     const auto record = [&] {
       run.report = scope.report();
-      for (std::size_t i = recorded; i < run.report.actions.size(); ++i)
-        progress_.moved_bytes += run.report.actions[i].transition.bytes;
-      recorder_->add(run.report, recorded);
-      recorded = run.report.actions.size();
-      recorder_->catch_up(manager_->planning_state(), now_ns());
+      for (; counted < run.report.actions.size(); ++counted)
+        progress_.moved_bytes += run.report.actions[counted].transition.bytes;
+      recorder_->note_actions(index, run.report.actions.size(), now_ns());
+    };
+    const auto record_end = [&] {
+      record();
+      recorder_->note_end(index, now_ns());
     };
     try {
       phase_ = "enter";
+      if (run.decision) run.explanation = manager_->explain(run.plan);
       annotated([&] { scope.enter(); });
+      // What a plan promises is looked at once, by the scope.
+      if (!run.decision) run.explanation = *scope.explanation();
       record();
       phase_ = "body";
       BodyContext context{*manager_,
@@ -225,18 +251,20 @@ class Session {
       }
       annotated([&] { run_body(stage, context, run); });
       operations_before_ += stage.body.size();
-      recorder_->catch_up(manager_->planning_state(), now_ns());
+      recorder_->note_outputs(index, now_ns());
       phase_ = "exit";
       annotated([&] { scope.close(); });
-      record();
+      record_end();
     } catch (const residency::PlanExecutionError& error) {
       phase_ = residency::name(error.phase);
+      if (!run.decision) run.explanation = *scope.explanation();
       scope.abandon();
-      record();
+      record_end();
       throw;
     } catch (...) {
+      if (!run.decision && scope.explanation()) run.explanation = *scope.explanation();
       scope.abandon();
-      record();
+      record_end();
       throw;
     }
   }
@@ -246,6 +274,18 @@ class Session {
   void annotated(const Function& function) const {
     const Annotation annotation(Annotation::Kind::phase, phase_);
     function();
+  }
+
+  /// The oldest output that was not checked yet. The clear text follows the stages in order.
+  void check_next() {
+    const Unchecked next = std::move(unchecked_.front());
+    unchecked_.pop_front();
+    phase_ = "check";
+    const std::int64_t start = now_ns();
+    for (; shadowed_ <= static_cast<std::size_t>(next.stage - workload_.stages.data()); ++shadowed_)
+      shadow_.run(workload_.stages[shadowed_]);
+    check(next.output, next.compared);
+    if (!stage_.empty()) report_.stages.back().check_ns += now_ns() - start;
   }
 
   void check(const OutputRun& output, bool compared) {
@@ -282,13 +322,18 @@ class Session {
     report_.checks.push_back(std::move(result));
   }
 
+  bool is_unchecked(residency::HandleId value) const {
+    return std::any_of(unchecked_.begin(), unchecked_.end(),
+                       [&](const Unchecked& item) { return item.output.handle == value; });
+  }
+
   void release(const workload::Stage& stage, StageRun& run) {
     for (const workload::Operand& operand : stage.release) {
       const residency::HandleId handle = handles_[operand.index];
-      const residency::Discard discard{handle};
-      for (const residency::ValuePlace& arrival : manager_->planning_state().arrivals_in_the_way(discard))
-        manager_->settle(arrival.value, arrival.at);
-      recorder_->add(manager_->discard(handle));
+      while (is_unchecked(handle)) check_next();
+      phase_ = "release";
+      manager_->settle_for(residency::Discard{handle});
+      recorder_->note_discard(manager_->discard(handle));
       metadata_.forget(handle);
       run.released.push_back(workload_.world.values[operand.index].name.text);
     }
@@ -344,6 +389,11 @@ class Session {
     for (StageRun& stage : report_.stages) {
       if (!stage.complete) stage.end_ns = now_ns();
     }
+    for (const Unchecked& item : unchecked_) {
+      if (!item.compared) continue;
+      report_.checks.push_back(
+          {item.output.name, 0, workload_.checks.tolerance, false, "the run ended before its check", ""});
+    }
     sum_traffic();
     if (client_) report_.client = client_->spent();
     report_.end_ns = now_ns();
@@ -359,10 +409,18 @@ class Session {
     }
   }
 
+  struct Unchecked {
+    const workload::Stage* stage;
+    OutputRun output;
+    bool compared;  // with its clear text; else only handed out
+  };
+
   const workload::Workload& workload_;
   const Machine& machine_;
   const SessionOptions& options_;
   RunReport report_;
+  std::deque<Unchecked> unchecked_;
+  std::size_t shadowed_ = 0;  // stages whose clear text is known
   std::mutex warnings_mutex_;
   std::string stage_, phase_;
   Progress progress_;
@@ -378,6 +436,7 @@ class Session {
   std::map<Location, ckks::Context> contexts_;
   std::map<Location, ckks::Evaluator> evaluators_;
   std::map<Location, memory::Stream> consumers_;
+  residency::TransferStreams arrivals_;
   std::unique_ptr<residency::Manager> manager_;
   std::unique_ptr<Recorder> recorder_;
 };

@@ -1,6 +1,8 @@
 #include "stage_runner.hpp"
 
+#include <algorithm>
 #include <deque>
+#include <map>
 
 #include <fheres/base/check.hpp>
 #include <fheres/base/clock.hpp>
@@ -23,8 +25,9 @@ class BodyRunner {
 
   void run() {
     allocate();
-    lease();
+    find_arriving();
     try {
+      lease();
       for (std::size_t next = 0; next < stage_.body.size();) {
         if (context_.interrupted != nullptr && context_.interrupted->load()) throw Interrupted{};
         next = queue(next);
@@ -35,7 +38,7 @@ class BodyRunner {
       wait();
       throw;
     }
-    lease_.release();
+    for (residency::Lease& lease : leases_) lease.release();
     wait();
     adopt_outputs();
   }
@@ -48,6 +51,11 @@ class BodyRunner {
 
   void allocate() {
     const workload::BodyLayout& layout = stage_.layout;
+    if (layout.workspace_from) {
+      Bytes all = layout.workspace_bytes;
+      for (std::size_t i = 0; i < layout.output_bytes.size(); ++i) all += layout.output_bytes[i];
+      context_.manager.gather(*stage_.at, all);
+    }
     if (layout.workspace_from)
       workspace_ = reservation(*layout.workspace_from).allocate(layout.workspace_bytes);
     for (std::size_t i = 0; i < layout.output_bytes.size(); ++i) {
@@ -55,11 +63,57 @@ class BodyRunner {
     }
   }
 
-  void lease() {
-    std::vector<residency::HandleId> inputs;
+  void find_arriving() {
     for (std::size_t i = 0; i < stage_.input_count; ++i)
-      inputs.push_back(context_.handles[stage_.require[i].value]);
-    if (!inputs.empty()) lease_ = context_.manager.acquire(inputs, *stage_.at, context_.consumer);
+      inputs_.push_back(context_.handles[stage_.require[i].value]);
+    // At a host location somebody on the host has to wait anyway.
+    if (context_.consumer) arriving_ = context_.manager.arriving(inputs_, *stage_.at);
+  }
+
+  /// Inputs that are there. What is still on its way is leased by the first operation that wants it, so that those
+  /// before it need not wait (R22).
+  void lease() {
+    std::vector<residency::HandleId> here;
+    for (const residency::HandleId value : inputs_)
+      if (!is_arriving(value)) here.push_back(value);
+    acquire(here);
+  }
+
+  bool is_arriving(residency::HandleId value) const {
+    return std::find(arriving_.begin(), arriving_.end(), value) != arriving_.end();
+  }
+
+  void acquire(std::span<const residency::HandleId> values) {
+    if (values.empty()) return;
+    leases_.push_back(context_.manager.acquire(values, *stage_.at, context_.consumer));
+    for (const residency::HandleId value : values) lease_of_.emplace(value, leases_.size() - 1);
+  }
+
+  /// The stream waits here, on the device, for each input of these steps that is still on its way.
+  void await_inputs(std::size_t first, std::size_t end) {
+    for (std::size_t step = first; step < end && !arriving_.empty(); ++step) await_inputs(stage_.body[step]);
+  }
+
+  void await_inputs(const workload::BodyOperation& operation) {
+    const auto await = [&](const Operand& operand) {
+      if (operand.from != Operand::From::value) return;
+      const residency::HandleId value = context_.handles[operand.index];
+      if (!is_arriving(value)) return;
+      std::erase(arriving_, value);
+      StallRun& stall = stalls_.emplace_back(
+          StallRun{context_.world.values[operand.index].name.text, operation.result.text, *stage_.at, 0, 0});
+      stamp(stall.start_ns);
+      acquire({&value, 1});
+      stamp(stall.end_ns);
+    };
+    for (const Operand& operand : operation.operands) await(operand);
+    if (operation.key) await(*operation.key);
+    for (const Operand& key : operation.keys) await(key);
+  }
+
+  residency::BlockView view(std::size_t value) const {
+    const residency::HandleId handle = context_.handles[value];
+    return leases_[lease_of_.at(handle)].view(handle);
   }
 
   const scheme::Parameters& parameters() const { return context_.evaluator->context().parameters(); }
@@ -77,16 +131,14 @@ class BodyRunner {
     if (operand.from == Operand::From::result) {
       return ckks::CiphertextRef(parameters(), stage_.body[operand.index].type, storage_of(operand.index));
     }
-    return bind<ckks::CiphertextView>(parameters(), lease_.view(context_.handles[operand.index]));
+    return bind<ckks::CiphertextView>(parameters(), view(operand.index));
   }
 
   ckks::PlaintextView plaintext(const Operand& operand) {
-    return bind<ckks::PlaintextView>(parameters(), lease_.view(context_.handles[operand.index]));
+    return bind<ckks::PlaintextView>(parameters(), view(operand.index));
   }
 
-  ckks::KeyView key(const Operand& operand) {
-    return bind<ckks::KeyView>(parameters(), lease_.view(context_.handles[operand.index]));
-  }
+  ckks::KeyView key(const Operand& operand) { return bind<ckks::KeyView>(parameters(), view(operand.index)); }
 
   ckks::CiphertextRef result_of(std::size_t step) {
     return {parameters(), stage_.body[step].type, storage_of(step)};
@@ -96,6 +148,7 @@ class BodyRunner {
   std::size_t queue(std::size_t step) {
     const workload::BodyOperation& operation = stage_.body[step];
     const std::size_t end = step + (operation.turns ? operation.turns->count : 1);
+    await_inputs(step, end);
     std::vector<ckks::CiphertextView> ciphertexts;
     std::vector<ckks::PlaintextView> plaintexts;
     for (std::size_t i = 0; i < operation.operands.size(); ++i) {
@@ -175,9 +228,13 @@ class BodyRunner {
     if (!context_.consumer) {
       immediate = now_ns();
     } else if (context_.time_operations) {
-      std::int64_t* slot = &marks_.emplace_back(0);
-      context_.manager.driver().enqueue(context_.consumer, [slot] { *slot = now_ns(); });
+      stamp(marks_.emplace_back(0));
     }
+  }
+
+  /// The same, for a place that stays until the stream has passed.
+  void stamp(std::int64_t& time) {
+    context_.manager.driver().enqueue(context_.consumer, [slot = &time] { *slot = now_ns(); });
   }
 
   void wait() {
@@ -187,6 +244,7 @@ class BodyRunner {
       run_.operations[i].start_ns = marks_[2 * i];
       run_.operations[i].end_ns = marks_[2 * i + 1];
     }
+    run_.stalls.assign(stalls_.begin(), stalls_.end());
   }
 
   void adopt_outputs() {
@@ -203,9 +261,13 @@ class BodyRunner {
   StageRun& run_;
   residency::Allocation workspace_;
   std::vector<residency::Allocation> outputs_;
-  residency::Lease lease_;
+  std::vector<residency::HandleId> inputs_;
+  std::vector<residency::HandleId> arriving_;  // not leased yet
+  std::vector<residency::Lease> leases_;
+  std::map<residency::HandleId, std::size_t> lease_of_;
   std::deque<std::int64_t> marks_;
   std::deque<std::pair<memory::Event, std::size_t>> ahead_;  // operations up to which may not be over
+  std::deque<StallRun> stalls_;
 };
 
 }  // namespace

@@ -8,13 +8,11 @@
 
 #include <fheres/ckks/evaluator.hpp>
 #include <fheres/residency/manager.hpp>
+#include <fheres/runtime/interrupt.hpp>
 #include <fheres/runtime/run_report.hpp>
 #include <fheres/workload/model.hpp>
 
 namespace fheres::runtime {
-
-/// The run was asked to stop at an operation boundary.
-struct Interrupted {};
 
 /// What a body works with.
 struct BodyContext {

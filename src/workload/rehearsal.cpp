@@ -91,8 +91,8 @@ class Rehearser {
     return true;
   }
 
-  bool run(const residency::Plan& plan, const Place& place) {
-    return run_plan(add_stage(plan.name, place), plan);
+  bool run(const residency::Plan& plan, const Place& place, std::span<const Requirement> inputs = {}) {
+    return run_plan(add_stage(plan.name, place), plan, inputs);
   }
 
   bool release(const std::vector<Operand>& values) {
@@ -189,16 +189,39 @@ class Rehearser {
     return stage;
   }
 
-  bool run_plan(StageRehearsal& stage, const residency::Plan& plan) {
+  /// `inputs`: what the body reads, which a plan written by hand may have forgotten.
+  bool run_plan(StageRehearsal& stage, const residency::Plan& plan,
+                std::span<const Requirement> inputs = {}) {
     residency::Simulation simulation = residency::simulate(result_.state, result_.layout, plan);
     stage.explanation = witness_ != nullptr ? witness_->run(plan) : std::move(simulation.explanation);
     note_peaks(stage.explanation, stage.name);
     if (!stage.explanation.feasible) return fail(stage, Answer::infeasible, stage.explanation.reason);
+    for (const Requirement& input : inputs) {
+      if (is_there(input, stage.explanation)) continue;
+      result_.place = input.place;
+      return fail(stage, Answer::infeasible,
+                  fmt::format("`{}` is not at {} when the body starts, and the plan does not bring it there",
+                              world_.values[input.value].name.text, input.at.name()));
+    }
     result_.state = std::move(simulation.state);
     result_.layout = std::move(simulation.layout);
     result_.compacted_bytes += stage.explanation.compacted_bytes();
     result_.moved_bytes += stage.explanation.moved_bytes();
     return true;
+  }
+
+  /// Whether the value is there between a plan's prefetch and its exit; the state is still the one before the plan.
+  bool is_there(const Requirement& input, const residency::Explanation& explanation) const {
+    const residency::HandleId value = handles_[input.value];
+    bool there = result_.state.record(value).at(input.at) != nullptr;
+    for (const residency::ActionExplanation& item : explanation.actions) {
+      if (item.phase == residency::Phase::exit) break;
+      if (item.no_op || residency::value_of(item.action) != value) continue;
+      const bool installs = !std::holds_alternative<residency::Drop>(item.action);
+      if (installs && item.destination == input.at) there = true;
+      if (!std::holds_alternative<residency::Ensure>(item.action) && item.source == input.at) there = false;
+    }
+    return there;
   }
 
   bool fail(StageRehearsal& stage, Answer answer, const std::string& reason) {
@@ -241,7 +264,8 @@ Rehearsal rehearse(const Workload& workload, const control::DecideOptions& optio
   if (!rehearser.place_values()) return rehearser.take();
   for (const Stage& stage : workload.stages) {
     const bool feasible =
-        stage.plan ? rehearser.run(plan_of(stage, rehearser.handles()), stage.name.place)
+        stage.plan ? rehearser.run(plan_of(stage, rehearser.handles()), stage.name.place,
+                                   std::span(stage.require).first(stage.input_count))
                    : rehearser.run(request_of(stage, rehearser.handles()), stage.name.place,
                                    {productions_of(stage, rehearser.handles()), workspace_of(stage)});
     if (!feasible || !rehearser.release(stage.release)) break;

@@ -21,6 +21,7 @@ class WorldChecker {
     std::stable_sort(result_.world.locations.begin(), result_.world.locations.end(),
                      [](const LocationEntry& a, const LocationEntry& b) { return a.at < b.at; });
     result_.world.peers = draft_.peers;
+    result_.world.machine = draft_.machine;
     result_.world.policy = draft_.policy;
     result_.drafts = draft_.values;
     for (const ValueDraft& value : draft_.values) add(value);

@@ -1,13 +1,18 @@
 """The main job, end to end, on the emulated device: decide, run, check, report, trace."""
 
 import json
+import resource
 import subprocess
 import sys
 import unittest
 
-from tool import GRANULE, ROOT, SAMPLE, ToolTest
+from tool import FHERES, GRANULE, ROOT, SAMPLE, ToolTest
 
 MIB = 1 << 20
+# What is too large to run without a GPU; each has a small variant.
+OF_A_GPU = {"matvec-bsgs.yaml", "polynomial-tiles.yaml", "logistic-loop.yaml"}
+# What needs a client first: client_test runs it.
+FROM_FILES = {"client-server.yaml"}
 
 
 class RunTest(ToolTest):
@@ -81,13 +86,83 @@ class RunTest(ToolTest):
         self.assertTrue(all(transition["phase"] == "prefetch" for transition in prefetched))
         self.assertFalse(any(transition["timing"]["arriving"] for transition in prefetched))
 
-    def test_operations_with_numbers_sums_and_polynomials_match_their_clear_text(self) -> None:
-        for sample in ("samples/arithmetic.yaml", "samples/polynomial.yaml"):
-            report = self.run_sample(sample)
-            self.assertTrue(all(check["passed"] for check in report["checks"]), sample)
-            for stage in report["stages"]:
-                for peak in stage["peaks"]:
-                    self.assertEqual(peak["predicted_charged"], peak["measured_charged"], sample)
+    def test_every_sample_runs_and_its_results_are_right_as_predicted(self) -> None:
+        for path in sorted((ROOT / "samples").glob("*.yaml")):
+            document = path.relative_to(ROOT)
+            if "\nkind: Workload\n" not in path.read_text() or path.name in OF_A_GPU | FROM_FILES:
+                continue
+            with self.subTest(document.name):
+                report = self.run_sample(document)
+                self.assertEqual(report["outcome"]["status"], "done")
+                self.assertTrue(report["checks"])
+                self.assertTrue(all(check["passed"] for check in report["checks"]))
+                for stage in report["stages"]:
+                    for peak in stage["peaks"]:
+                        self.assertEqual(peak["predicted_charged"], peak["measured_charged"], stage["name"])
+
+    def test_the_manifest_has_every_key_of_the_samples(self) -> None:
+        for name, count, mib in (("matvec-bsgs", 62, 62 * 85.5), ("matvec-bsgs-small", 14, 21), ("polynomial-tiles", 1, 85.5),
+                                 ("polynomial-tiles-small", 1, 18), ("logistic-loop-small", 13, 27.125),
+                                 ("linear-transform", 5, 90)):
+            with self.subTest(name):
+                manifest = self.json("keys", f"samples/{name}.yaml")
+                self.assertEqual(len(manifest["keys"]), count)
+                self.assertEqual(manifest["total_bytes"], mib * MIB)
+
+    def test_keys_and_plaintexts_of_any_form_and_level_give_the_same_residues(self) -> None:
+        text = (ROOT / "samples/polynomial.yaml").read_text()
+        plain = self.run_sample("samples/polynomial.yaml")
+        changed = text.replace("steps: 1}", "steps: 1, level: 2}").replace("steps: 2}", "steps: 2, form: seeded}")
+        changed = changed.replace("steps: 4}", "steps: 4, form: seeded, level: 1}").replace("80 MiB", "120 MiB")
+        document = self.folder / "forms.yaml"
+        document.write_text(changed)
+        forms = self.run_sample(document)
+        keys = {key["name"]: (key["level"], key["form"]) for key in self.json("keys", document)["keys"]}
+        self.assertEqual(keys["rot1"], (2, "full"))
+        self.assertEqual(keys["rot2"], (3, "seeded"))
+        self.assertEqual(keys["rot4"], (1, "seeded"))
+        self.assertTrue(all(check["passed"] for check in forms["checks"]))
+        # The polynomial's key is as it was.
+        self.assertEqual(plain["checks"][0]["residues_sha256"], forms["checks"][0]["residues_sha256"])
+
+    def test_compact_plaintexts_move_fewer_bytes_and_give_the_same_residues(self) -> None:
+        text = (ROOT / "samples/matvec-bsgs-small.yaml").read_text()
+        whole = self.run_sample("samples/matvec-bsgs-small.yaml")
+        document = self.folder / "compact.yaml"
+        document.write_text(text.replace("period: 64}}}\n    at: pinned-host\n  baby", "period: 64}}, form: compact}\n    at: pinned-host\n  baby"))
+        compact = self.run_sample(document)
+        self.assertEqual([check["residues_sha256"] for check in whole["checks"]],
+                         [check["residues_sha256"] for check in compact["checks"]])
+        self.assertTrue(all(check["passed"] for check in compact["checks"]))
+        # A diagonal is 4 limbs over P and Q, and a word a coefficient where it is compact.
+        self.assertLess(compact["totals"]["moved_bytes"], whole["totals"]["moved_bytes"])
+
+    def test_a_sweep_over_budgets_compares_policy_plan_and_bound(self) -> None:
+        script = ROOT / "scripts" / "sweep-samples.py"
+        result = subprocess.run([sys.executable, script, FHERES, "--sample", "polynomial-tiles-small", "--budgets", "2",
+                                 "--run", "emulated", "--set", "0..7}=0..3}", "--set", "total-8=total-4", "--out",
+                                 self.folder], capture_output=True, text=True)
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        tight, roomy = json.loads((self.folder / "sweep.json").read_text())
+        self.assertLess(tight["budget"], roomy["budget"])
+        for row in (tight, roomy):
+            self.assertLessEqual(row["bound"], row["compiled"])
+            self.assertLessEqual(row["compiled"], row["policy"])
+            self.assertEqual(row["plan_run"]["moved_bytes"], row["compiled"])
+            self.assertEqual(row["plan_run"]["peak_measured"], row["plan_run"]["peak_predicted"])
+
+    def test_large_samples_are_planned_without_their_memory(self) -> None:
+        for name in sorted(OF_A_GPU):
+            with self.subTest(name):
+                document = f"samples/{name}"
+                self.fheres("validate", document)
+                before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+                explanation = self.json("explain", document)
+                self.assertEqual(explanation["answer"], "feasible")
+                self.assertGreater(explanation["moved_bytes"], 200 * MIB)
+                # The high-water mark of all children so far: a document of gigabytes must not raise it by many megabytes.
+                after = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+                self.assertLess(after, max(before, 512 * 1024))
 
     def test_the_trace_passes_a_strict_reader_of_its_format(self) -> None:
         for document in (SAMPLE, "samples/explicit-tiles.yaml"):

@@ -3,13 +3,16 @@
 
 #include <doctest/doctest.h>
 
+#include <fheres/compile/prefetch.hpp>
 #include <fheres/documents/load.hpp>
 #include <fheres/memory/cuda.hpp>
 #include <fheres/memory/emulated.hpp>
 #include <fheres/report/run_json.hpp>
 #include <fheres/runtime/session.hpp>
+#include <fheres/workload/planned.hpp>
 
 #include "support/allocations.hpp"
+#include "support/program_of.hpp"
 
 using namespace fheres;
 
@@ -27,13 +30,16 @@ void keep_what_is_the_same(report::Json& json) {
   }
 }
 
-report::Json run_on(std::shared_ptr<memory::Driver> driver, const std::string& file) {
+workload::Workload load(const std::string& file) {
   const documents::Loaded loaded = documents::load(file);
   REQUIRE(loaded.model);
+  return std::get<workload::Workload>(*loaded.model);
+}
+
+report::Json run_on(std::shared_ptr<memory::Driver> driver, const std::string& file) {
   runtime::SessionOptions options;
   options.seed = 1;
-  const runtime::RunReport report =
-      runtime::run(std::get<workload::Workload>(*loaded.model), {std::move(driver), ""}, options);
+  const runtime::RunReport report = runtime::run(load(file), {std::move(driver), ""}, options);
   INFO((report.failure ? report.failure->message : std::string()));
   CHECK(report.status == runtime::RunStatus::done);
   report::Json json = report::run_json(report, {});
@@ -60,7 +66,9 @@ TEST_CASE("a run does the same where every block is an allocation of its own") {
 TEST_CASE("every sample does the same on a real device, to the last residue" *
           doctest::skip(memory::cuda_device_count() == 0)) {
   for (const char* file :
-       {"samples/first-steps.yaml", "samples/automatic-rotate-scale.yaml", "samples/explicit-tiles.yaml"}) {
+       {"samples/first-steps.yaml", "samples/automatic-rotate-scale.yaml", "samples/explicit-tiles.yaml",
+        "samples/linear-transform.yaml", "samples/matvec-bsgs-small.yaml",
+        "samples/polynomial-tiles-small.yaml", "samples/logistic-loop-small.yaml"}) {
     CAPTURE(file);
     memory::CudaOptions options;
     options.devices = {0};
@@ -78,4 +86,92 @@ TEST_CASE("every sample does the same on a real device, to the last residue" *
   }
   check_same(run_on(driver, "samples/two-devices.yaml"),
              run_on(memory::make_emulated_driver({.devices = 2}), "samples/two-devices.yaml"));
+}
+
+namespace {
+
+/// Every value that a plan may prefetch starts in pinned memory, which has room for all.
+workload::Workload pinned(workload::Workload workload) {
+  Bytes all = 0;
+  for (workload::Value& value : workload.world.values) {
+    for (memory::Location& at : value.at)
+      if (at == memory::Location::pageable_host()) at = memory::Location::pinned_host();
+    all += value.spec.storage_bytes;
+  }
+  if (workload.world.budgets().contains(memory::Location::pinned_host()))
+    workload.world.set_budget(memory::Location::pinned_host(), all);
+  return workload;
+}
+
+/// A planned run does to the byte what its plan says, and computes what the controller's run does.
+void check_planned(std::shared_ptr<memory::Driver> driver, const std::string& file, bool with_prefetch) {
+  CAPTURE(file);
+  const workload::Workload workload = pinned(load(file));
+  workload::Program program = test::program_of(workload);
+  if (with_prefetch) {
+    workload::Machine machine = workload::default_machine();
+    for (const scheme::Operation operation : scheme::operations())
+      machine.operations.push_back(
+          {workload.world.parameters->name(), std::string(scheme::name(operation)), {{0, 1e6}}});
+    const compile::StageCosts costs = compile::costs_of(program, &workload, machine);
+    program = compile::place_transfers(program, machine, costs).program;
+    std::size_t prefetched = 0;
+    for (const auto& stage : program.stages) prefetched += stage.prefetch.size();
+    CHECK(prefetched > 0);
+  }
+  const workload::Rehearsal rehearsal = workload::rehearse(program);
+  REQUIRE(rehearsal.answer == workload::Answer::feasible);
+  const workload::Planned planned = workload::follow(workload, program);
+  REQUIRE(planned.workload);
+  runtime::SessionOptions options;
+  options.seed = 1;
+  const runtime::Machine machine{std::move(driver), ""};
+  const runtime::RunReport decided = runtime::run(workload, machine, options);
+  options.undisturbed = true;
+  const runtime::RunReport run = runtime::run(*planned.workload, machine, options);
+  INFO((run.failure ? run.failure->message : std::string()));
+  REQUIRE(run.status == runtime::RunStatus::done);
+  CHECK(run.moved_bytes() == rehearsal.moved_bytes);
+  CHECK(run.moved_bytes() == decided.moved_bytes());
+  REQUIRE(run.stages.size() == rehearsal.stages.size());
+  for (std::size_t s = 0; s < run.stages.size(); ++s) {
+    Bytes moved = 0;
+    for (const residency::ActionReport& action : run.stages[s].report.actions)
+      moved += action.transition.bytes;
+    CHECK(moved == rehearsal.stages[s].explanation.moved_bytes());
+    for (const residency::LocationPeak& peak : run.stages[s].report.peaks) {
+      const auto* predicted = rehearsal.stages[s].explanation.at(peak.at);
+      if (predicted == nullptr) continue;
+      CHECK(peak.charged == predicted->peak_charged);
+      if (predicted->budget) CHECK(peak.charged <= *predicted->budget);
+    }
+    for (const runtime::StallRun& stall : run.stages[s].stalls) CHECK(stall.end_ns >= stall.start_ns);
+  }
+  REQUIRE(run.checks.size() == decided.checks.size());
+  for (std::size_t i = 0; i < run.checks.size(); ++i) {
+    CHECK(run.checks[i].passed);
+    CHECK(run.checks[i].residues_sha256 == decided.checks[i].residues_sha256);
+  }
+}
+
+}  // namespace
+
+TEST_CASE(
+    "R21, R22, R23: a planned run moves to the byte what its plan says, with transfers placed ahead or not") {
+  for (const bool with_prefetch : {false, true}) {
+    check_planned(memory::make_emulated_driver(), "samples/automatic-rotate-scale.yaml", with_prefetch);
+    check_planned(memory::make_emulated_driver(), "samples/explicit-tiles.yaml", with_prefetch);
+  }
+}
+
+TEST_CASE("a planned run moves to the byte what its plan says on a real device" *
+          doctest::skip(memory::cuda_device_count() == 0)) {
+  for (const bool with_prefetch : {false, true}) {
+    for (const char* file : {"samples/automatic-rotate-scale.yaml", "samples/explicit-tiles.yaml"}) {
+      memory::CudaOptions options;
+      options.devices = {0};
+      options.one_allocation_per_block = test::one_allocation_per_block();
+      check_planned(memory::make_cuda_driver(options), file, with_prefetch);
+    }
+  }
 }

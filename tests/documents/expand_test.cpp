@@ -247,3 +247,43 @@ requests:
   for (const Diagnostic& d : requests.diagnostics) FAIL(render(d, requests.sources));
   CHECK(std::get<workload::RequestSet>(*requests.model).requests.size() == 2);
 }
+
+TEST_CASE("a group of stages is repeated together, with the variables of the groups around it") {
+  const std::string head = kHead + "  a: {bytes: 1, at: pinned-host}\n  b: {bytes: 1, at: pinned-host}\n";
+  const auto stages = [&](const std::string& text) {
+    const Loaded loaded = read(head + "stages:\n" + text);
+    for (const Diagnostic& d : loaded.diagnostics) FAIL(render(d, loaded.sources));
+    std::string result;
+    for (const workload::Stage& stage : std::get<workload::Workload>(*loaded.model).stages)
+      result += stage.name.text + " ";
+    return result;
+  };
+  const std::string need = ", require: {cuda:0: [a]}}\n";
+  CHECK(stages("  - {name: first" + need +
+               "  - for: {i: 0..1}\n"
+               "    stages:\n"
+               "      - {name: \"one-${i}\"" +
+               need + "      - {name: \"two-${i}-${k+i}\", for: {k: 3..4}" + need +
+               "      - for: {k: [7]}\n"
+               "        stages: [{name: \"three-${i*k}\"" +
+               need.substr(0, need.size() - 1) +
+               "]\n"
+               "  - {name: last" +
+               need) == "first one-0 two-0-3 two-0-4 three-0 one-1 two-1-4 two-1-5 three-7 last ");
+
+  const auto wrong = [&](const std::string& text) {
+    const Loaded loaded = read(head + "stages:\n" + text);
+    REQUIRE_FALSE(loaded.diagnostics.empty());
+    CHECK_FALSE(loaded.model);
+    return loaded.diagnostics.front().code + ": " + loaded.diagnostics.front().message;
+  };
+  CHECK(wrong("  - {stages: [{name: s" + need.substr(0, need.size() - 1) + "]}\n") ==
+        "FHR0105: a group of stages has no `for`");
+  CHECK(wrong("  - {for: {i: 0..1}, stages: []}\n") ==
+        "FHR0106: stages is empty, expected a list of at least one");
+  CHECK(wrong("  - {for: {i: 0..1}, at: cuda:0, stages: [{name: \"s${i}\"" + need.substr(0, need.size() - 1) +
+              "]}\n") == "FHR0103: a group of stages has no key `at`, only `for` and `stages`");
+  CHECK(wrong("  - {for: {i: 0..1}, stages: [{name: \"s${i}\", for: {i: 0..1}" +
+              need.substr(0, need.size() - 1) + "]}\n") ==
+        "FHR0601: `i` is a variable of the group around it already");
+}

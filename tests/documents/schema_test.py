@@ -36,6 +36,11 @@ def damaged(content):
         del other[key]
         yield f"no {key}", other
     yield "an unknown key", {**content, "chekcs": {}}
+    if content["kind"] == "Machine":
+        for what, copies in (("a bandwidth without a unit", [{"from": "cuda", "to": "cuda", "bandwidth": {"1 MiB": 5}}]),
+                             ("a direction without an end", [{"from": "cuda", "bandwidth": {"1 MiB": "5 GB/s"}}])):
+            yield what, {**content, "copies": copies}
+        return
     stages = "stages" if "stages" in content else "requests"
     other = copy.deepcopy(content)
     other[stages][0]["unknown"] = 1
@@ -48,7 +53,7 @@ def damaged(content):
     yield "a bad size", other
 
 
-documents = sorted([*ROOT.glob("samples/*.yaml"), *ROOT.glob("plans/*.yaml")])
+documents = sorted([*ROOT.glob("samples/*.yaml"), *ROOT.glob("plans/*.yaml"), *ROOT.glob("plans/machines/*.yaml")])
 for document in documents:
     validator = validator_of(document)
     if not validator:

@@ -64,6 +64,45 @@ TEST_CASE("parity: division by the special primes with a product added") {
   });
 }
 
+TEST_CASE(
+    "parity: a product divided and rescaled in one, its last limb beside the special ones or elsewhere") {
+  for_every_shape([](Rig& rig) {
+    const int k = rig.k();
+    for (int limbs = 2; limbs <= rig.q_limbs(); ++limbs) {
+      for (bool beside : {true, false}) {
+        for (bool square : {true, false}) {
+          CAPTURE(limbs);
+          CAPTURE(beside);
+          TwinPoly special(rig, 0, k + 1, 2), apart(rig, k + limbs - 1, 1, 2);
+          const auto last_of = [&](ring::View all, ring::View elsewhere) {
+            ring::View last = beside ? all.limb_range(k, 1) : elsewhere;
+            last.first_prime = k + limbs - 1;
+            return last;
+          };
+          const ring::View host_last = last_of(special.host, apart.host);
+          randomize(*rig.basis, special.host.limb_range(0, k), rig.random);
+          randomize(*rig.basis, host_last, rig.random);
+          special.upload();
+          apart.upload();
+          TwinPoly values(rig, k, limbs - 1, 2, 1), a(rig, k, limbs, 2), b(rig, k, limbs, 2, 2),
+              tile(rig, k, limbs - 1, 2);
+          values.randomized();
+          a.randomized();
+          b.randomized();
+          rig.cpu->divide_product(special.host.limb_range(0, k), values.host, host_last, a.host,
+                                  square ? a.host : b.host, tile.host, {});
+          rig.cuda->divide_product(special.device.limb_range(0, k), values.device,
+                                   last_of(special.device, apart.device), a.device,
+                                   square ? a.device : b.device, tile.device, rig.stream);
+          CHECK(values.same());
+          CHECK(a.same());
+          CHECK(b.same());
+        }
+      }
+    }
+  });
+}
+
 TEST_CASE("parity: rescaling at every level, plain and with a multiplier") {
   for_every_shape([](Rig& rig) {
     for (int limbs = 2; limbs <= rig.q_limbs(); ++limbs) {

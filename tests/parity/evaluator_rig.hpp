@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <random>
 #include <vector>
 
@@ -80,6 +81,31 @@ class ValueTwin {
   scheme::Parameters parameters_;
   std::shared_ptr<memory::Driver> driver_;
   memory::Stream stream_;
+};
+
+/// Storage of a workspace on a device: poison, or nothing at all where a checker looks for reads of that.
+class DeviceWorkspace {
+ public:
+  DeviceWorkspace(std::shared_ptr<memory::Driver> driver, const memory::Stream& stream, Bytes bytes)
+      : driver_(std::move(driver)),
+        at_(stream.device()),
+        bytes_(bytes),
+        data_(driver_->allocate(at_, bytes)) {
+    if (one_allocation_per_block()) return;
+    std::vector<std::byte> poison(bytes, std::byte{0xff});
+    driver_->copy(stream, {at_, data_, bytes}, {memory::Location::pageable_host(), poison.data(), bytes});
+    driver_->synchronize(stream);
+  }
+  ~DeviceWorkspace() { driver_->deallocate(at_, data_, bytes_); }
+  DeviceWorkspace(const DeviceWorkspace&) = delete;
+  DeviceWorkspace& operator=(const DeviceWorkspace&) = delete;
+  ckks::Workspace span() const { return {data_, bytes_}; }
+
+ private:
+  std::shared_ptr<memory::Driver> driver_;
+  memory::Location at_;
+  Bytes bytes_;
+  std::byte* data_;
 };
 
 /// Parameters, and a context on either back end.

@@ -42,7 +42,7 @@ void check(EvaluatorRig& w, std::mt19937_64& random, Operation operation, std::v
   }
   ValueTwin out(w.parameters, signature.result, w.driver, w.stream);
   std::vector<std::uint64_t> host_workspace(signature.workspace / sizeof(std::uint64_t), ~std::uint64_t{0});
-  std::byte* device_workspace = w.driver->allocate(w.stream.device(), signature.workspace);
+  const DeviceWorkspace device_workspace(w.driver, w.stream, signature.workspace);
 
   const ckks::Evaluator on_host(w.host, group), on_device(w.device, group);
   on_host.apply(
@@ -53,11 +53,21 @@ void check(EvaluatorRig& w, std::mt19937_64& random, Operation operation, std::v
   on_device.apply(operation,
                   {device_ciphertexts, device_plain ? &*device_plain : nullptr,
                    device_key ? &*device_key : nullptr, scalar},
-                  {w.parameters, signature.result, out.device}, {device_workspace, signature.workspace},
-                  w.stream);
+                  {w.parameters, signature.result, out.device}, device_workspace.span(), w.stream);
   CHECK(out.same());
   for (const auto& input : inputs) CHECK(input->same());
-  w.driver->deallocate(w.stream.device(), device_workspace, signature.workspace);
+}
+
+// Q of a base prime and so many of 40 bits, P of so many of 60; digits as large as P.
+scheme::ParametersLiteral chain(int log_n, int base_bits, int levels, int special) {
+  scheme::ParametersLiteral literal;
+  literal.log_n = log_n;
+  literal.q.assign(static_cast<std::size_t>(levels) + 1, {40, {}});
+  literal.q[0].bits = base_bits;
+  literal.p.assign(static_cast<std::size_t>(special), {60, {}});
+  literal.scale_bits = 40;
+  literal.security = scheme::SecurityTable::none;
+  return literal;
 }
 
 void check_level(EvaluatorRig& w, std::mt19937_64& random, int level) {
@@ -112,7 +122,34 @@ TEST_CASE("parity: every evaluator operation gives the same residues on both bac
   }
 }
 
-TEST_CASE("parity: larger rings, at the first, a middle and the last level") {
+TEST_CASE("parity: operations in a small ring, which memory checkers can afford") {
+  const std::uint64_t seed = test_seed(std::random_device{}());
+  INFO("FHERES_TEST_SEED=" << seed);
+  std::mt19937_64 random(seed);
+  EvaluatorRig w(chain(11, 60, 3, 2));
+  for (int level : {0, w.parameters.max_level()}) check_level(w, random, level);
+}
+
+TEST_CASE("parity: every ring from N = 2^10 to 2^16, at every level") {
+  const std::uint64_t seed = test_seed(std::random_device{}());
+  INFO("FHERES_TEST_SEED=" << seed);
+  std::mt19937_64 random(seed);
+  for (int log_n = 10; log_n <= 16; ++log_n) {
+    INFO("N=2^" << log_n);
+    EvaluatorRig w(chain(log_n, log_n % 2 == 0 ? 60 : 50, log_n < 15 ? 5 : 3, 1 + log_n % 2));
+    for (int level = 0; level <= w.parameters.max_level(); ++level) check_level(w, random, level);
+  }
+}
+
+TEST_CASE("parity: the largest ring, N = 2^17, at its first level") {
+  const std::uint64_t seed = test_seed(std::random_device{}());
+  INFO("FHERES_TEST_SEED=" << seed);
+  std::mt19937_64 random(seed);
+  EvaluatorRig w(chain(17, 60, 2, 1));
+  check_level(w, random, 0);
+}
+
+TEST_CASE("parity: a long chain, at the first, a middle and the last level") {
   const std::uint64_t seed = test_seed(std::random_device{}());
   INFO("FHERES_TEST_SEED=" << seed);
   std::mt19937_64 random(seed);

@@ -67,7 +67,7 @@ void check_pipeline(Rig& rig, int limbs, int kind) {
   rig.cpu->copy(out.host.limb_range(0, rig.k()), special.host, {});
   rig.cpu->copy(out.host.limb_range(rig.k(), limbs), rest.host, {});
   rig.cuda->switch_whole(on_diagonal(rig, tile.device, limbs), c.device, key.device.data, key_digits,
-                         tile.device, special.device, rest.device, rig.stream);
+                         tile.device, special.device, rest.device, {}, rig.stream);
   CHECK(special.same());
   CHECK(rest.same());
 }

@@ -126,7 +126,7 @@ class Checker:
         for operation in slices:
             if operation["cat"] != "operation":
                 continue
-            for value in operation["args"]["reads"]:
+            for value in set(operation["args"]["reads"]):
                 before = [copy for copy in copies[value, operation["args"]["at"]]
                           if copy["ts"] + copy["dur"] <= operation["ts"] + EPSILON]
                 if not before:

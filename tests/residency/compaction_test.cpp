@@ -341,3 +341,73 @@ TEST_CASE("R27: a layout replays first fit and compaction without storage, value
   CHECK(refused.refusal->largest_free == 30 * kUnit);
   CHECK(*refused.refusal->in_the_way == std::vector<std::string>{"v3"});
 }
+
+namespace {
+
+// 10 free, b 40, 10 free, d 5, 10 free, f 25: the cheapest piece of 15 is in the middle, and leaves 10 below and 5 above.
+struct Middle {
+  Middle() : world({{kDevice, 100 * kUnit}}) {
+    for (const auto& [name, units] : std::vector<std::pair<const char*, Bytes>>{
+             {"a", 10}, {"b", 40}, {"c", 10}, {"d", 5}, {"e", 10}, {"f", 25}}) {
+      values.push_back(world.put(name, units * kUnit, kPageable));
+      world.manager->ensure(values.back(), kDevice);
+    }
+    for (const std::size_t gone : {0, 2, 4}) world.manager->drop(values[gone], kDevice);
+    out = world.manager->announce(make_spec("out", 15 * kUnit));
+    plan.name = "body";
+    plan.reservations = {{kDevice, 15 * kUnit, "workspace"}, {kDevice, 15 * kUnit, "outputs"}};
+    plan.workspace = {{0, 15 * kUnit}};
+    plan.produce = {{out, kDevice, 1}};
+  }
+  World world;
+  std::vector<HandleId> values;
+  HandleId out;
+  Plan plan;
+};
+
+}  // namespace
+
+TEST_CASE(
+    "R27: a body's workspace does not keep the room of its outputs apart, by explain and by the manager") {
+  Middle middle;
+  Manager& manager = *middle.world.manager;
+  const Explanation told = manager.explain(middle.plan);
+  REQUIRE(told.feasible);
+  CHECK(told.at(kDevice)->compacted == 45 * kUnit);  // b and d
+
+  Scope scope = manager.scope(middle.plan);
+  scope.enter();
+  manager.gather(kDevice, 30 * kUnit);
+  Allocation workspace = scope.reservation("workspace", kDevice).allocate(15 * kUnit);
+  Allocation block = scope.reservation("outputs", kDevice).allocate(15 * kUnit);
+  std::memset(block.data(), 7, block.bytes());
+  manager.adopt(std::move(block), kDevice, middle.out);
+  CHECK(manager.snapshot().at(kDevice)->account.used == 85 * kUnit);
+  CHECK(manager.snapshot().at(kDevice)->compacted == 45 * kUnit);
+  workspace = {};
+  scope.close();
+}
+
+TEST_CASE("R27: without one piece for all blocks of a body, the workspace leaves none for the output") {
+  Middle middle;
+  Manager& manager = *middle.world.manager;
+  Scope scope = manager.scope(middle.plan);
+  scope.enter();
+  Allocation workspace = scope.reservation("workspace", kDevice).allocate(15 * kUnit);
+  CHECK_THROWS_AS(scope.reservation("outputs", kDevice).allocate(15 * kUnit), FragmentedError);
+  workspace = {};
+  scope.abandon();
+}
+
+TEST_CASE(
+    "R27: gathering does nothing where protected blocks prevent it, and nothing where there is a piece") {
+  Middle middle;
+  Manager& manager = *middle.world.manager;
+  Hold hold = manager.hold({middle.values[1]}, kDevice);
+  const std::uint64_t before = manager.state_version();
+  manager.gather(kDevice, 30 * kUnit);
+  manager.gather(kDevice, 10 * kUnit);
+  CHECK(manager.snapshot().at(kDevice)->compacted == 0);
+  CHECK(manager.state_version() == before);
+  CHECK_FALSE(manager.explain(middle.plan).feasible);
+}

@@ -246,7 +246,7 @@ TEST_CASE("switching all limbs at once gives the same as by groups") {
   w.backend->decompose(source, digits, {});
   Poly special(*w.basis, 0, w.k, 2);
   Poly out(*w.basis, w.k, l, 2);
-  w.backend->switch_whole(digits, source, key.words.data(), key_digits, tile.view, special.view, out.view,
+  w.backend->switch_whole(digits, source, key.words.data(), key_digits, tile.view, special.view, out.view, {},
                           {});
 
   Words storage(static_cast<std::size_t>(l) * w.n());
@@ -262,8 +262,20 @@ TEST_CASE("switching all limbs at once gives the same as by groups") {
     }
   }
   CHECK_THROWS_AS(w.backend->switch_whole(digits, source, key.words.data(), key_digits,
-                                          tile.view.limb_range(0, w.k), special.view, out.view, {}),
+                                          tile.view.limb_range(0, w.k), special.view, out.view, {}, {}),
                   std::logic_error);
+
+  // The last limb's products may have a place of their own.
+  Poly elsewhere(*w.basis, w.k + l - 1, 1, 2), rest(*w.basis, w.k, l - 1, 2);
+  w.backend->decompose(source, digits, {});
+  w.backend->switch_whole(digits, source, key.words.data(), key_digits, tile.view, special.view, rest.view,
+                          elsewhere.view, {});
+  for (int t = 0; t < l; ++t) {
+    for (int c = 0; c < 2; ++c) {
+      const std::uint64_t* apart_from = t < l - 1 ? rest.view.at(t, c) : elsewhere.view.at(0, c);
+      CHECK(std::equal(apart_from, apart_from + w.n(), out.view.at(t, c)));
+    }
+  }
 }
 
 TEST_CASE("one extension serves every rotation: the residues that each rotated source would give") {

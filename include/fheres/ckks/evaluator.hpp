@@ -30,9 +30,11 @@ struct Operands {
 ///
 /// Every operation: checks types through scheme::infer and throws StateError with both figures before
 /// anything is queued; queues its work on `stream` (an empty stream on the cpu back end: complete on return);
-/// allocates nothing. `out` has exactly the type that infer gives, and is written whole. Workspace has at
-/// least infer's bytes, and that many are used exactly. `out` may be an input itself where
-/// scheme::works_in_place; elsewhere it overlaps no input, and workspace overlaps nothing.
+/// allocates nothing. What one call queues goes to the device as one unit (ring::Backend::queue_as_one): on CUDA
+/// a graph that is captured the second time the same operands come, and then replayed. `out` has exactly the
+/// type that infer gives, and is written whole. Workspace has at least infer's bytes, and that many are used
+/// exactly. `out` may be an input itself where scheme::works_in_place; elsewhere it overlaps no input, and
+/// workspace overlaps nothing.
 /// Results are bit-identical on every back end and for every group size. Thread safe.
 class Evaluator {
  public:

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <fheres/documents/diagnostic.hpp>
+#include <fheres/workload/machine.hpp>
 #include <fheres/workload/model.hpp>
 #include <fheres/workload/program.hpp>
 
@@ -17,7 +18,9 @@ struct LoadOptions {
   /// Whether a document may name files outside its own folder (`--allow-outside`).
   bool allow_outside = false;
   /// Budgets that replace the document's (`--budget`), applied before anything is checked against them.
-  std::map<workload::Location, Bytes> budgets;
+  std::map<workload::Location, Bytes> budgets{};
+  /// Whether a document of kind Machine is wanted too: else it is a diagnostic (FHR0102).
+  bool machines = false;
 };
 
 using Model = std::variant<workload::Workload, workload::Program, workload::RequestSet>;
@@ -25,8 +28,10 @@ using Model = std::variant<workload::Workload, workload::Program, workload::Requ
 /// A document that was read: its model, or what is wrong with it (sorted by place), never both and never neither.
 struct Loaded {
   std::optional<Model> model;
+  std::optional<workload::Machine> machine;  // instead of a model, where LoadOptions::machines wants one
   std::vector<Diagnostic> diagnostics;
   Sources sources;  // text of the document and of every file that it names
+  bool valid() const { return model || machine; }
 };
 
 /// Reads a document of any kind, strictly, and reports every problem in one run. A file that cannot be read is a
@@ -39,5 +44,7 @@ Loaded load_text(std::string_view text, const std::string& name, const std::file
 
 /// `Workload`, `Plan` or `Request`.
 std::string_view kind_of(const Model& model);
+/// The same, or `Machine`, of a valid document.
+std::string_view kind_of(const Loaded& loaded);
 
 }  // namespace fheres::documents

@@ -46,6 +46,13 @@ struct Timeline {
     std::vector<std::string> reads;
     std::int64_t start_ns = 0, end_ns = 0;
   };
+  /// A device's stream stood still for a value that was still arriving.
+  struct Stall {
+    std::string stage;
+    std::string track;  // of the operation that wanted it
+    std::string value, result, at;
+    std::int64_t start_ns = 0, end_ns = 0;
+  };
   /// A copy brought what an operation reads, at the device where it reads it. Indices into the two vectors.
   struct Arrow {
     std::size_t transition = 0, operation = 0;
@@ -70,6 +77,8 @@ struct Timeline {
   std::vector<Stage> stages;
   std::vector<Transition> transitions;  // placement, then by stage
   std::vector<Operation> operations;    // that were timed, by stage
+  std::size_t untimed_operations = 0;   // never completed, or in a run that did not time them
+  std::vector<Stall> stalls;            // by stage
   std::vector<Arrow> arrows;
   std::vector<Life> lives;      // by start
   std::vector<Charge> charges;  // by time
@@ -83,8 +92,8 @@ struct ValueCost {
   std::string value;
   Bytes moved_bytes = 0;
   std::uint64_t transfers = 0;
-  std::int64_t copying_ns = 0;  // of its copies, whether or not something else ran meanwhile
-  std::int64_t stall_ns = 0;
+  std::int64_t copying_ns = 0;     // of its copies, whether or not something else ran meanwhile
+  std::int64_t stall_ns = 0;       // that the host or a device stood still for it
   Bytes charged_bytes = 0;         // of one of its materializations, the largest
   std::int64_t on_devices_ns = 0;  // how long devices held it, summed over devices
 };
@@ -93,8 +102,8 @@ struct ValueCost {
 std::vector<ValueCost> costs_of(const Timeline& timeline);
 
 /// One row an event or sample: `kind,stage,track,name,value,source,destination,bytes,start_ns,end_ns,stall_ns,used,
-/// reserved,budget`; kinds `stage`, `transition`, `operation`, `life`, `charge`. Cells that do not apply are empty,
-/// quoting as RFC 4180 has it, one header line, lines end with a newline.
+/// reserved,budget`; kinds `stage`, `transition`, `operation`, `stall`, `life`, `charge`. Cells that do not apply are
+/// empty, quoting as RFC 4180 has it, one header line, lines end with a newline.
 std::string timeline_csv(const Timeline& timeline);
 
 /// One HTML page that needs nothing but itself: timeline, charges over time against each budget, the costliest values.

@@ -61,6 +61,10 @@ class Manager {
   // Values.
   /// A block to fill and then adopt; charged as reserved until then. Nothing slides it until then.
   Allocation allocate(Location at, Bytes bytes);
+  /// Slides what may slide until there is one free piece of so many bytes, so that several blocks of reservations fit
+  /// in it one after the other, whichever piece each takes first (R27). Charges and keeps nothing; nothing happens where
+  /// protected blocks prevent it. Explain foresees it of a plan with a workspace: for workspace and outputs together.
+  void gather(Location at, Bytes bytes);
   /// Takes the block over as a new must-preserve value (R4). On failure the caller keeps the block. The block
   /// must be completely written: any later transition may slide it (R27), so its address holds only while a lease
   /// protects it. A block carved out of a reservation is paid for by it (R38); the specification's storage_bytes must not exceed what the
@@ -93,6 +97,10 @@ class Manager {
   /// Waits until what arrives there has arrived, and ends its protection of both ends (R23). Nothing where it is there
   /// already. UnavailableError where it is not.
   void settle(HandleId value, Location at);
+  /// The same for each arrival that the action would take an end from, as a plan does before it.
+  void settle_for(const Action& action);
+  /// Those of `values` that are not known to have arrived at `at`: an acquire of them makes somebody wait.
+  std::vector<HandleId> arriving(std::span<const HandleId> values, Location at) const;
   TransitionReport move(HandleId value, Location to, std::optional<Location> from = {},
                         const memory::Stream& stream = {});
   TransitionReport drop(HandleId value, Location at);

@@ -46,7 +46,8 @@ struct Plan {
   std::vector<Production> produce{};
   std::vector<Action> exit{};
   /// What explain assumes of the body's blocks (R27): these in order, then one for each value that it produces, of
-  /// its logical bytes; all before the body protects anything. What a body carves beyond that is not predicted.
+  /// its logical bytes; all before the body protects anything, and, where there is a workspace, after Manager::gather of
+  /// them together. What a body carves beyond that is not predicted.
   std::vector<Workspace> workspace{};
   friend bool operator==(const Plan&, const Plan&) = default;
 };

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -14,6 +15,16 @@
 namespace fheres::ring {
 
 inline constexpr Bytes kSeedBytes = 32;
+
+/// What queue_as_one came to since the back end was made: operations that were new and went launch by launch, those that
+/// were captured, and those replayed; graphs thrown away for others, and those kept now.
+struct GraphCounts {
+  std::uint64_t first = 0;
+  std::uint64_t captured = 0;
+  std::uint64_t replayed = 0;
+  std::uint64_t evicted = 0;
+  int held = 0;
+};
 
 /// Whole-polynomial arithmetic on one device. One of the project's three virtual interfaces; `cpu` and `cuda`
 /// give bit-identical results.
@@ -44,6 +55,12 @@ class Backend {
   virtual std::string name() const = 0;
   /// Bytes of tables that this object keeps on its device: roots (4 b a prime), and constants of conversion.
   virtual Bytes table_bytes() const = 0;
+
+  /// Calls `work`, which queues operations of this back end on `stream` and nothing else. A device may take them as one
+  /// unit, with one launch (CUDA: a captured graph that is kept, ring/cuda.hpp): then nothing is queued before `work`
+  /// returns, and nothing at all where it throws. May be nested. Results are the same.
+  virtual void queue_as_one(const memory::Stream&, const std::function<void()>& work) const { work(); }
+  virtual GraphCounts graph_counts() const { return {}; }
 
   // Transforms, every limb and polynomial in one call.
   /// Coefficients to ntt, in place.
@@ -128,9 +145,10 @@ class Backend {
   virtual void switch_group(ConstDigits digits, const Source& source, const std::uint64_t* key,
                             int key_digits, View tile, View out, const memory::Stream& stream) const;
   /// switch_group over all of P, Q_0 .. Q_(l-1) at once: `tile` covers them all, the products of the special
-  /// limbs go to `special`, those of the Q limbs to `out`, which do not overlap.
+  /// limbs go to `special`, those of the Q limbs to `out`, but where `last` has data those of the last one there. None
+  /// overlap.
   virtual void switch_whole(ConstDigits digits, const Source& source, const std::uint64_t* key,
-                            int key_digits, View tile, View special, View out,
+                            int key_digits, View tile, View special, View out, View last,
                             const memory::Stream& stream) const;
 
   /// Prepares division by P. In place over the special primes, any number of polynomials, ntt in,
@@ -156,6 +174,13 @@ class Backend {
   /// a0 b1 + a1 b0). a and b cover the primes of values, may be the same, and overlap neither it nor the tile.
   virtual void mod_down_tensor(ConstView special, View values, ConstView a, ConstView b, View tile,
                                const memory::Stream& stream) const;
+
+  /// begin_mod_down, mod_down_tensor and rescale of a product over Q limbs 0 .. l-1 in one, which a device makes of one
+  /// conversion: the last prime is one more special one. Before, `special`, `values` (limbs 0 .. l-2) and `last` (limb
+  /// l-1) are what switch_whole gave; after, values is the result, the others unspecified. Two polynomials each; a and b
+  /// have l limbs, and may be the same. `tile` has the shape of `values`.
+  virtual void divide_product(View special, View values, View last, ConstView a, ConstView b, View tile,
+                              const memory::Stream& stream) const;
 
   /// Divides by the last limb's prime and rounds to nearest, ntt to ntt. `in` has l >= 2 limbs of Q, `out`
   /// the first l - 1 of them; in is multiplied by `multiplier` first (reduced modulo each prime; 1 for a

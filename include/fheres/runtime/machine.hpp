@@ -30,10 +30,12 @@ struct Machine {
 /// One more than the largest cuda index that the workload names, 0 for none.
 int devices_needed(const workload::Workload& workload);
 
-/// A machine for documents that use so many devices. Throws memory::DeviceError where the choice cannot be had, and where it contradicts the
+/// A machine with so many cuda devices. Throws memory::DeviceError where the choice cannot be had.
+Machine select_machine(const DeviceChoice& choice, int devices);
+/// A machine for the workload. Throws memory::DeviceError where the choice cannot be had, and where it contradicts the
 /// document: too few devices, or peers that do not reach each other (R64).
-Machine select_machine(const DeviceChoice& choice, const workload::World& world, int devices);
-/// The same for all that a workload names.
 Machine select_machine(const DeviceChoice& choice, const workload::Workload& workload);
+/// The same for what else has a world, with so many devices.
+Machine select_machine(const DeviceChoice& choice, const workload::World& world, int devices);
 
 }  // namespace fheres::runtime

@@ -23,6 +23,16 @@ struct OperationRun {
   std::int64_t end_ns = 0;
 };
 
+/// What the device waited for: an arrival that was still under way when an operation wanted it (R22). What the host
+/// waited for stands in the transitions.
+struct StallRun {
+  std::string value;
+  std::string result;  // of the operation that wanted it
+  memory::Location at = memory::Location::pageable_host();
+  std::int64_t start_ns = 0;  // as of operations
+  std::int64_t end_ns = 0;
+};
+
 /// A result that became a managed value.
 struct OutputRun {
   std::string name;
@@ -39,10 +49,12 @@ struct StageRun {
   residency::Explanation explanation;  // the prediction, from the live state just before
   residency::PlanReport report;        // what was committed, with measured peaks
   std::vector<OperationRun> operations;
+  std::vector<StallRun> stalls;  // in the order of the operations
   std::vector<OutputRun> outputs;
   std::vector<std::string> released;
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
+  std::int64_t check_ns = 0;  // spent on checks between the two
   bool complete = false;
 };
 
@@ -133,6 +145,8 @@ struct RunReport {
 
   Bytes moved_bytes() const;
   double largest_error() const;
+  /// From the first stage's start to the last one's end, without checks.
+  std::int64_t stages_ns() const;
 };
 
 }  // namespace fheres::runtime

@@ -27,8 +27,14 @@ struct Progress {
 struct SessionOptions {
   std::optional<std::uint64_t> seed;  // over the workload's own
   control::DecideOptions decide;
-  /// Whether operations are timed on their streams; costs one host callback an operation.
+  /// Whether operations are timed on their streams; costs two host callbacks an operation. Waits for arrivals are always
+  /// timed.
   bool time_operations = true;
+  /// Nothing beside the plan happens while stages run: outputs are checked when all stages are over, or right before they
+  /// are released, and devices are not asked for their free memory. For runs whose time counts; else outputs are checked
+  /// as their stage ends, where copies that are under way go on meanwhile and look shorter than they are.
+  bool undisturbed = false;
+  int threads = 0;  // that make keys and inputs; 0: as many as there are processors
   /// Set from outside to stop at the next operation boundary.
   const std::atomic<bool>* interrupted = nullptr;
   /// Given each kept output as its stage ends, before it is checked: its bytes, as in scheme::bytes_of. What it throws
@@ -39,7 +45,7 @@ struct SessionOptions {
 };
 
 /// Executes a workload for real: a client makes keys and inputs outside of every budget, a server works strictly inside
-/// of them, each kept output is decrypted by the client and compared with its clear-text shadow right after its stage.
+/// of them, each kept output is decrypted by the client and compared with its clear-text shadow.
 /// Where every key and ciphertext comes from a file there is no secret, and nothing is compared: the report says so.
 ///
 /// Never throws for what happens while running: failures, wrong results and interruption are in the report, which is

@@ -10,6 +10,7 @@ namespace fheres::verify {
 struct Verification {
   Replay replay;
   std::vector<Violation> violations;  // of the replay, then of the evidence, then of the workload
+  bool has_evidence = false;          // the plan brings some
   bool has_workload = false;          // it was held against one
 
   bool sound() const { return violations.empty(); }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include <fheres/scheme/parameters.hpp>
+#include <fheres/workload/machine.hpp>
 #include <fheres/workload/message.hpp>
 #include <fheres/workload/model.hpp>
 #include <fheres/workload/program.hpp>
@@ -119,6 +121,7 @@ struct WorldDraft {
   bool parameters_are_bad = false;  // they were given and could not be read, which has been reported
   std::vector<LocationEntry> locations;
   std::vector<std::pair<Location, Location>> peers;
+  std::shared_ptr<const Machine> machine;  // null where the document says nothing of times
   PolicyEntry policy;
   std::vector<ValueDraft> values;
 };

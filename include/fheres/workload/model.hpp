@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -9,6 +10,7 @@
 
 #include <fheres/residency/copy_rules.hpp>
 #include <fheres/scheme/parameters.hpp>
+#include <fheres/workload/machine.hpp>
 #include <fheres/workload/stage.hpp>
 #include <fheres/workload/value.hpp>
 
@@ -41,6 +43,7 @@ struct World {
   std::vector<Value> values;
   /// Devices that the document says copy to each other directly, each pair once (R64). The others' copies are staged.
   std::vector<std::pair<Location, Location>> peers{};
+  std::shared_ptr<const Machine> machine{};  // null where the document says nothing of times
 
   std::map<Location, Bytes> budgets() const;
   residency::CopyRules copies() const;

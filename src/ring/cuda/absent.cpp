@@ -4,12 +4,13 @@
 namespace fheres::ring {
 
 std::shared_ptr<const Backend> make_cuda_backend(std::shared_ptr<const Basis>,
-                                                 std::shared_ptr<memory::Driver>, memory::Location) {
+                                                 std::shared_ptr<memory::Driver>, memory::Location,
+                                                 const CudaBackendOptions&) {
   throw memory::DeviceError("make_cuda_backend", "built without CUDA");
 }
 
 std::shared_ptr<const Backend> make_cuda_backend(const scheme::Parameters&, std::shared_ptr<memory::Driver>,
-                                                 memory::Location) {
+                                                 memory::Location, const CudaBackendOptions&) {
   throw memory::DeviceError("make_cuda_backend", "built without CUDA");
 }
 

@@ -5,6 +5,7 @@
 #include <fheres/ring/cuda.hpp>
 
 #include "memory/cuda/check.hpp"
+#include "ring/cuda/graph_cache.hpp"
 #include "ring/cuda/operations.hpp"
 #include "ring/shapes.hpp"
 
@@ -17,15 +18,19 @@ using memory::Stream;
 class CudaBackend final : public Backend {
  public:
   CudaBackend(std::shared_ptr<const Basis> basis, std::shared_ptr<memory::Driver> driver,
-              memory::Location device)
+              memory::Location device, const CudaBackendOptions& options)
       : Backend(std::move(basis)),
         driver_(std::move(driver)),
         device_(device),
         ordinal_(memory::cuda::ordinal(*driver_, device)),
-        tables_(this->basis(), driver_, device) {}
+        tables_(this->basis(), driver_, device),
+        graphs_(options.graphs) {}
 
   std::string name() const override { return "cuda"; }
   Bytes table_bytes() const override { return tables_.bytes(); }
+
+  void queue_as_one(const Stream& stream, const std::function<void()>& work) const override;
+  GraphCounts graph_counts() const override { return graphs_.counts(); }
 
   void forward(View values, const Stream& stream) const override;
   void inverse(ConstView in, View out, const Stream& stream) const override;
@@ -51,7 +56,9 @@ class CudaBackend final : public Backend {
   void switch_group(ConstDigits digits, const Source& source, const std::uint64_t* key, int key_digits,
                     View tile, View out, const Stream& stream) const override;
   void switch_whole(ConstDigits digits, const Source& source, const std::uint64_t* key, int key_digits,
-                    View tile, View special, View out, const Stream& stream) const override;
+                    View tile, View special, View out, View last, const Stream& stream) const override;
+  void divide_product(View special, View values, View last, ConstView a, ConstView b, View tile,
+                      const Stream& stream) const override;
   void begin_mod_down(View special, const Stream& stream) const override;
   void mod_down(ConstView special, View values, ConstView addend, Automorphism automorphism, View tile,
                 const Stream& stream) const override;
@@ -88,6 +95,7 @@ class CudaBackend final : public Backend {
   memory::Location device_;
   int ordinal_;  // what the runtime calls the device
   cuda::DeviceTables tables_;
+  mutable cuda::GraphCache graphs_;
 };
 
 cudaStream_t native(const memory::Driver& driver, memory::Location device, const Stream& stream) {
@@ -98,6 +106,17 @@ cudaStream_t native(const memory::Driver& driver, memory::Location device, const
 
 CudaBackend::Queue::Queue(const CudaBackend& backend, const Stream& stream)
     : stream_(native(*backend.driver_, backend.device_, stream)), guard_(backend.ordinal_) {}
+
+void CudaBackend::queue_as_one(const Stream& stream, const std::function<void()>& work) const {
+  if (!graphs_.enabled() || cuda::Keeping::active()) return work();
+  const Queue queue(*this, stream);
+  thread_local cuda::LaunchList list;
+  {
+    const cuda::Keeping keeping(list, queue);
+    work();
+  }
+  graphs_.queue(list, queue);
+}
 
 void CudaBackend::forward(View values, const Stream& stream) const {
   shapes::forward(basis(), values);
@@ -197,7 +216,7 @@ void CudaBackend::mod_up(ConstDigits digits, View out, const Stream& stream) con
 void CudaBackend::key_product(ConstView extended, const Source& source, const std::uint64_t* key,
                               int key_digits, View out, const Stream& stream) const {
   shapes::key_product(basis(), extended, source, key, key_digits, out);
-  cuda::key_product(tables(), extended, 1, source, key, key_digits, {cuda::array(out), {}, out.limbs},
+  cuda::key_product(tables(), extended, 1, source, key, key_digits, {cuda::array(out), {}, {}, out.limbs, 0},
                     Queue(*this, stream));
 }
 
@@ -205,24 +224,41 @@ void CudaBackend::hoisted_product(ConstView extended, const Source& source, cons
                                   int key_digits, View out, const Stream& stream) const {
   shapes::hoisted_product(basis(), extended, source, key, key_digits, out);
   cuda::key_product(tables(), extended, source.automorphism.exponent, source, key, key_digits,
-                    {cuda::array(out), {}, out.limbs}, Queue(*this, stream));
+                    {cuda::array(out), {}, {}, out.limbs, 0}, Queue(*this, stream));
 }
 
 void CudaBackend::switch_group(ConstDigits digits, const Source& source, const std::uint64_t* key,
                                int key_digits, View tile, View out, const Stream& stream) const {
   shapes::mod_up(basis(), digits, tile);
   shapes::key_product(basis(), tile, source, key, key_digits, out);
-  cuda::switch_group(tables(), digits, source, key, key_digits, tile, {cuda::array(out), {}, out.limbs},
-                     Queue(*this, stream));
+  cuda::switch_group(tables(), digits, source, key, key_digits, tile,
+                     {cuda::array(out), {}, {}, out.limbs, 0}, Queue(*this, stream));
 }
 
 void CudaBackend::switch_whole(ConstDigits digits, const Source& source, const std::uint64_t* key,
-                               int key_digits, View tile, View special, View out,
+                               int key_digits, View tile, View special, View out, View last,
                                const Stream& stream) const {
   shapes::mod_up(basis(), digits, tile);
-  shapes::switch_whole(basis(), tile, special, out);
+  shapes::switch_whole(basis(), tile, special, out, last);
   cuda::switch_group(tables(), digits, source, key, key_digits, tile,
-                     {cuda::array(special), cuda::array(out), special.limbs}, Queue(*this, stream));
+                     {cuda::array(special), cuda::array(out), cuda::array(last), special.limbs, out.limbs},
+                     Queue(*this, stream));
+}
+
+void CudaBackend::divide_product(View special, View values, View last, ConstView a, ConstView b, View tile,
+                                 const Stream& stream) const {
+  // One launch takes the last limb for one more special limb where it stands like one; sums have room for 31 of those.
+  const bool as_special = last.data == special.at(special.limbs, 0) &&
+                          last.polynomial_stride == special.polynomial_stride && special.limbs < 32;
+  if (!as_special) return Backend::divide_product(special, values, last, a, b, tile, stream);
+  shapes::divide_product(basis(), special, values, last, a, b, tile);
+  const scheme::Modulus& q = basis().prime(last.first_prime);
+  const std::uint64_t inverse =
+      basis().conversion().special_inverse[static_cast<std::size_t>(last.first_prime)].value;
+  const std::uint64_t factor = mul_barrett(basis().ntt(last.first_prime).n_inverse.value, inverse, q);
+  const std::uint64_t half = half_of(last.first_prime);
+  cuda::divide_product(tables(), special, values, last, {make_shoup(factor, q.value), half, 0}, half, a, b,
+                       tile, Queue(*this, stream));
 }
 
 void CudaBackend::begin_mod_down(View special, const Stream& stream) const {
@@ -268,22 +304,25 @@ void CudaBackend::finish_rescale(ConstView last, View values, View tile, const S
 
 std::shared_ptr<const Backend> make_cuda_backend(std::shared_ptr<const Basis> basis,
                                                  std::shared_ptr<memory::Driver> driver,
-                                                 memory::Location device) {
+                                                 memory::Location device, const CudaBackendOptions& options) {
   if (basis->log_n() < 10 || basis->log_n() > 17) {
     throw std::invalid_argument(
         fmt::format("expected N from 2^10 to 2^17 on a cuda device, got 2^{}", basis->log_n()));
+  }
+  if (options.graphs < 0) {
+    throw std::invalid_argument(fmt::format("expected 0 or more graphs, got {}", options.graphs));
   }
   if (driver->name() != "cuda" || !device.is_cuda() || !driver->present(device)) {
     throw std::invalid_argument(fmt::format(
         "expected a cuda device of the cuda driver, got {} of the {} driver", device.name(), driver->name()));
   }
-  return std::make_shared<const CudaBackend>(std::move(basis), std::move(driver), device);
+  return std::make_shared<const CudaBackend>(std::move(basis), std::move(driver), device, options);
 }
 
 std::shared_ptr<const Backend> make_cuda_backend(const scheme::Parameters& parameters,
                                                  std::shared_ptr<memory::Driver> driver,
-                                                 memory::Location device) {
-  return make_cuda_backend(Basis::make(parameters), std::move(driver), device);
+                                                 memory::Location device, const CudaBackendOptions& options) {
+  return make_cuda_backend(Basis::make(parameters), std::move(driver), device, options);
 }
 
 }  // namespace fheres::ring

@@ -9,27 +9,41 @@ namespace {
 /// z_t of Backend::mod_down from the residues w_s of begin_mod_down. The count v of a coefficient serves every prime.
 /// Integers: v is below k, so sum of w_s factor_s (k products below 2^122) + v (t - P mod t) + (t - P/2 mod t) stays
 /// below 2^128 for k <= 32.
+///
+/// With kLast, z_t + P (y - half) mod t: so that a rescale by the last prime comes out of the same division. What stands
+/// for y there is e = w / P + half, where w is the last limb before z was taken away: y = e - z / P modulo that prime.
+/// Then k <= 31 for the same bounds.
+template <bool kLast>
 struct FromSpecial {
   ConstArray special;
+  ConstArray last = {};
+  int last_prime = 0;
+  u64 half = 0;
 
   template <int kHeld>
   struct Reader {
     Sources sources;
     const std::uint8_t (&counts)[kHeld];
+    const u64 (&y)[kLast ? kHeld : 1];
+    bool wide;  // y is too large for doubles
     const Factor* pieces;
     const u64* factors;
     DoublePrime doubles;
-    u64 minus_special, minus_half;
+    u64 special, minus_special, start;
     scheme::Modulus prime;
 
     template <class At>
     __device__ __forceinline__ void numbers(double (&x)[kHeld], const At& at,
                                             const DoubleField& field) const {
-      DoubleSums<kHeld> sums(DoubleField::from_residue(minus_half));
+      DoubleSums<kHeld> sums(DoubleField::from_residue(start));
       sum_products(sums, sources, pieces, at);
 #pragma unroll
       for (int h = 0; h < kHeld; ++h) {
         sums.add_small(h, DoubleField::from_residue(counts[h]), doubles.minus_special);
+        if constexpr (kLast) {
+          sums.add(h, DoubleField::from_residue(wide ? reduce_word(y[h], prime) : y[h]),
+                   -doubles.minus_special);
+        }
         x[h] = sums.end(h, field, doubles.sum_unit);
       }
     }
@@ -37,7 +51,10 @@ struct FromSpecial {
     __device__ __forceinline__ void numbers(u64 (&x)[kHeld], const At& at, const IntegerField&) const {
       Wide sums[kHeld];
 #pragma unroll
-      for (int h = 0; h < kHeld; ++h) sums[h] = minus_half + static_cast<Wide>(counts[h]) * minus_special;
+      for (int h = 0; h < kHeld; ++h) {
+        sums[h] = start + static_cast<Wide>(counts[h]) * minus_special;
+        if constexpr (kLast) sums[h] += static_cast<Wide>(y[h]) * special;
+      }
       sum_products(sums, sources, factors, at);
 #pragma unroll
       for (int h = 0; h < kHeld; ++h) x[h] = reduce_wide(sums[h], prime);
@@ -48,24 +65,40 @@ struct FromSpecial {
   struct Polynomial {
     Sources sources;
     std::uint8_t counts[kHeld];
+    u64 y[kLast ? kHeld : 1];
+    bool wide;
+    u64 half;
     __device__ __forceinline__ Reader<kHeld> reader(const Tables& tables, int prime) const {
       const scheme::Modulus q = tables.primes[prime];
       const std::size_t at = static_cast<std::size_t>(prime) * tables.special_limbs;
+      const u64 special = tables.special[prime];
+      u64 start = q.value - tables.special_half[prime];
+      if constexpr (kLast) {
+        start = add_reduced(start, q.value - mul_barrett(reduce_word(half, q), special, q), 2 * q.value);
+      }
       return {sources,
               counts,
+              y,
+              wide,
               tables.down_pieces + at,
               tables.down_factor + at,
               tables.doubles[prime],
-              q.value - tables.special[prime],
-              q.value - tables.special_half[prime],
+              special,
+              q.value - special,
+              start,
               q};
     }
   };
+  int most_limbs(const Tables& tables) const { return tables.special_limbs; }
   template <class At>
   __device__ __forceinline__ Polynomial<At::kHeld> open(const Tables& tables, int polynomial,
                                                         const At& at) const {
     Polynomial<At::kHeld> opened{
-        {special.at(0, polynomial), special.limb_stride, tables.special_limbs, 0, tables.primes}, {}};
+        {special.at(0, polynomial), special.limb_stride, tables.special_limbs, 0, tables.primes},
+        {},
+        {},
+        false,
+        half};
     Wide sums[At::kHeld];
 #pragma unroll
     for (int h = 0; h < At::kHeld; ++h) sums[h] = 0;
@@ -80,22 +113,87 @@ struct FromSpecial {
     }
 #pragma unroll
     for (int h = 0; h < At::kHeld; ++h) opened.counts[h] = static_cast<std::uint8_t>(sums[h] >> 64);
+    if constexpr (kLast) open_last(opened, tables, polynomial, at);
     return opened;
+  }
+
+  /// y of the dropped limb, in [0, q).
+  template <int kHeld, class At>
+  __device__ __forceinline__ void open_last(Polynomial<kHeld>& opened, const Tables& tables, int polynomial,
+                                            const At& at) const {
+    const scheme::Modulus q = tables.primes[last_prime];
+    const u64 minus_half = q.value - tables.special_half[last_prime];
+    const u64 minus_special = q.value - tables.special[last_prime];
+    const Shoup inverse = tables.special_inverse[last_prime];
+    Wide sums[kHeld];
+#pragma unroll
+    for (int h = 0; h < kHeld; ++h) {
+      sums[h] = minus_half + static_cast<Wide>(opened.counts[h]) * minus_special;
+    }
+    sum_products(sums, opened.sources,
+                 tables.down_factor + static_cast<std::size_t>(last_prime) * tables.special_limbs, at);
+    const u64* const words = last.at(0, polynomial) + at.first;
+#pragma unroll
+    for (int h = 0; h < kHeld; ++h) {
+      const u64 z = mul_shoup(reduce_wide(sums[h], q), inverse, q.value);
+      opened.y[h] = sub_reduced(words[At::offset(h)], z, q.value);
+    }
+    opened.wide = !in_doubles(q.value);
   }
 };
 
-/// values = (values - z) / P + addend, canonical, in place.
+/// The special limbs as they are, and of the last limb of the job P times the first two terms of a product added.
+struct FromProduct {
+  ConstArray values;
+  ConstArray a, b;  // of that limb
+  int last_limb = 0;
+
+  struct Reader {
+    const u64* values;
+    const u64* product[4];  // x, y and z, w of x y + z w; or null
+    u64 special;
+    scheme::Modulus prime;
+    template <int kHeld, class At>
+    __device__ __forceinline__ void fill(u64 (&x)[kHeld], const At& at) const {
+      read_words(values, x, at);
+      if (product[0] == nullptr) return;
+#pragma unroll
+      for (int h = 0; h < kHeld; ++h) {
+        const unsigned position = at.first + At::offset(h);
+        Wide sum = static_cast<Wide>(product[0][position]) * product[1][position];
+        if (product[2] != nullptr) sum += static_cast<Wide>(product[2][position]) * product[3][position];
+        x[h] = reduce_wide(static_cast<Wide>(reduce_wide(sum, prime)) * special + x[h], prime);
+      }
+    }
+  };
+  __device__ __forceinline__ Reader open(const Tables& tables, int prime, int limb, int polynomial) const {
+    Reader reader{values.at(limb, polynomial), {}, tables.special[prime], tables.primes[prime]};
+    if (limb == last_limb) {
+      reader.product[0] = a.at(0, 0);
+      reader.product[1] = b.at(0, polynomial);
+      if (polynomial == 1) {
+        reader.product[2] = a.at(0, 1);
+        reader.product[3] = b.at(0, 0);
+      }
+    }
+    return reader;
+  }
+};
+
+/// values = (values - z) / P + addend, canonical, in place; with last_inverse all of it divided by that prime.
 struct IntoQuotient {
   Array values;
   ConstArray addend;
   int addend_polynomials = 0;
   unsigned exponent = 1;
   ConstArray factor;
+  const Shoup* last_inverse = nullptr;  // [i] of a dropped limb
 
   struct Writer {
     u64* values;
     const u64* addend;      // or null
     const u64* product[4];  // x, y and z, w of x y + z w; or null
+    Shoup last_inverse;     // 0 where nothing is dropped
     unsigned exponent;
     int log_n;
     scheme::Modulus prime;
@@ -117,6 +215,10 @@ struct IntoQuotient {
           const unsigned from = exponent == 1 ? position : gather_source(position, exponent, log_n);
           x[h] = add_reduced(x[h], addend[from], q);
         }
+      }
+      if (last_inverse.value != 0) {
+#pragma unroll
+        for (int h = 0; h < kHeld; ++h) x[h] = mul_shoup(x[h], last_inverse, q);
       }
       write_words(values, x, at);
     }
@@ -143,6 +245,7 @@ struct IntoQuotient {
     Writer writer{values.at(limb, polynomial),
                   polynomial < addend_polynomials ? addend.at(limb, polynomial) : nullptr,
                   {},
+                  last_inverse == nullptr ? Shoup{} : last_inverse[prime - tables.special_limbs],
                   exponent,
                   tables.log_n,
                   tables.primes[prime],
@@ -227,11 +330,38 @@ void mod_down(const Tables& tables, ConstView special, View values, const Addend
               cudaStream_t stream) {
   const Job job{values.first_prime, values.limbs, values.polynomials, 0, 0};
   const Array middle = array(tile);
-  run_conversion("mod down columns", tables, job, FromSpecial{array(special)}, middle, stream);
+  run_conversion("mod down columns", tables, job, FromSpecial<false>{array(special)}, middle, stream);
   const IntoQuotient into{array(values), array(addend.values),
                           addend.values.data == nullptr ? 0 : addend.values.polynomials, addend.exponent,
                           array(addend.factor)};
   run_pass<false, true>("mod down rows", tables, job, Plain{read_only(middle)}, into, stream);
+}
+
+void divide_product(const Tables& tables, View special, View values, View last, const Affine& end, u64 half,
+                    ConstView a, ConstView b, View tile, cudaStream_t stream) {
+  const int k = special.limbs, kept = values.limbs;
+  Job dropped{0, k + 1, 2, 0, 0};
+  dropped.last_prime = last.first_prime;
+  const Array words = array(special);
+  run_pass<false, false>(
+      "divide rows", tables, dropped,
+      FromProduct{read_only(words), array(a.limb_range(kept, 1)), array(b.limb_range(kept, 1)), k},
+      Stored{words}, stream);
+  Ends ends;
+  ends.whole = tables.end_down;
+  ends.partial_from = k;
+  ends.one = end;
+  inverse_columns(tables, dropped, words, ends, stream);
+
+  const Job job{values.first_prime, kept, 2, 0, 0};
+  const Array middle = array(tile);
+  run_conversion("divide columns", tables, job,
+                 FromSpecial<true>{array(ConstView(special)), array(ConstView(last)), last.first_prime, half},
+                 middle, stream);
+  const auto dropped_limb = static_cast<std::size_t>(last.first_prime - tables.special_limbs);
+  const IntoQuotient into{
+      array(values), array(a), 2, 1, array(b), tables.last_inverse + dropped_limb * tables.q_limbs};
+  run_pass<false, true>("divide rows", tables, job, Plain{read_only(middle)}, into, stream);
 }
 
 void begin_rescale(const Tables& tables, ConstView in_last, const Affine& end, View last,

@@ -21,23 +21,17 @@ namespace fheres::ring::cuda {
 
 using u64 = std::uint64_t;
 
-/// Words of a table, the pair in one 16-byte access: device tables are aligned for it, and `index` is even.
+/// Words of a table, wherever it stands, the pair in one 16-byte access: device tables are aligned for it, and `index` is
+/// even.
 struct WordPair {
   u64 first, second;
 };
 FHERES_INLINE WordPair read_pair(const u64* table, int index) {
 #ifdef __CUDA_ARCH__
-  const ulonglong2 pair = __ldg(reinterpret_cast<const ulonglong2*>(table + index));
+  const ulonglong2 pair = *reinterpret_cast<const ulonglong2*>(table + index);
   return {pair.x, pair.y};
 #else
   return {table[index], table[index + 1]};
-#endif
-}
-FHERES_INLINE u64 read_word(const u64* table, int index) {
-#ifdef __CUDA_ARCH__
-  return __ldg(reinterpret_cast<const unsigned long long*>(table) + index);
-#else
-  return table[index];
 #endif
 }
 
@@ -100,7 +94,7 @@ struct DoubleField {
   FHERES_INLINE DoubleField(double prime, double inverse) : q(prime), inverse_q(inverse) {}
   FHERES_INLINE static double load(u64 bits) { return from_bits(bits); }
   FHERES_INLINE static u64 store(double x) { return to_bits(x); }
-  FHERES_INLINE static Root root(const u64* table, int index) { return from_bits(read_word(table, index)); }
+  FHERES_INLINE static Root root(const u64* table, int index) { return from_bits(table[index]); }
   FHERES_INLINE static void two_roots(const u64* table, int index, Root (&out)[2]) {
     const WordPair words = read_pair(table, index);
     out[0] = from_bits(words.first);
@@ -108,9 +102,11 @@ struct DoubleField {
   }
   /// x below 2^52, by its place in the bits of 2^52 + x.
   FHERES_INLINE static double from_residue(u64 x) { return plus(from_bits(x | kBias), -kTwo52); }
+  /// And back.
+  FHERES_INLINE static u64 to_word(double x) { return to_bits(plus(x, kTwo52)) ^ kBias; }
   FHERES_INLINE u64 to_residue(double x) const {
     const double r = settle(x);
-    return to_bits(plus(r < 0 ? plus(r, q) : r, kTwo52)) ^ kBias;
+    return to_word(r < 0 ? plus(r, q) : r);
   }
 
   FHERES_INLINE void forward(double& x, double& y, Root w) const {

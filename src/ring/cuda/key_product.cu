@@ -96,7 +96,7 @@ struct DoubleProducts {
   double sum[2][kHeld] = {};
 
   __device__ __forceinline__ DoubleProducts(const Tables& tables, int prime)
-      : field(double_field(tables, prime)) {}
+      : field(tables.doubles[prime].q, tables.doubles[prime].inverse) {}
   __device__ __forceinline__ void add(int c, int h, double x, u64 key) {
     sum[c][h] = field.multiply_add(DoubleField::from_residue(key), x, sum[c][h]);
   }
@@ -142,21 +142,16 @@ struct Stage {
     const int thread = static_cast<int>(threadIdx.x), lane = P::lane(thread);
     const int line = static_cast<int>(blockIdx.x) * kWidth + P::member(thread);
     const u64* const from = limb + P::line_at(line) + 2 * lane;
-    const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(row(index) + 2 * lane));
+    u64* const to = row(index) + 2 * lane;
+    constexpr int kStep = 2 * P::kLanes;
 #pragma unroll
-    for (int h = 0; h < P::kHeld / 2; ++h) {
-      constexpr int kStep = 2 * P::kLanes;
-      asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(
-                       to + static_cast<unsigned>(h * kStep * sizeof(u64))),
-                   "l"(from + h * kStep)
-                   : "memory");
-    }
-    asm volatile("cp.async.commit_group;" ::: "memory");
+    for (int h = 0; h < P::kHeld / 2; ++h) copy_near(to + h * kStep, from + h * kStep);
+    end_copies();
   }
   /// Until at most kLeft groups are on their way, for the whole warp.
   template <int kLeft>
   __device__ __forceinline__ void wait() const {
-    asm volatile("cp.async.wait_group %0;" ::"n"(kLeft) : "memory");
+    wait_for_copies<kLeft>();
     __syncwarp();
   }
 
@@ -178,17 +173,24 @@ struct Stage {
 template <class P, class Sums>
 __device__ __forceinline__ void sum_rows(const Tables& tables, const ConstArray& extended,
                                          const SourceArray& source, const KeyRows& rows, int digits, int limb,
-                                         int prime, const Products& out, u64* shared) {
+                                         int prime, const Products& out, u64* shared,
+                                         const Near<P, true>& near) {
   using Field = typename Sums::Field;
   const Stage<P> stage{shared + P::kWords};
-  const u64* const roots = tables.forward + tables.root_at[prime];
+  const auto roots = near.template roots<Field, -1>();
   const PointsOut<P, true> at;
   const int lane = P::lane(static_cast<int>(threadIdx.x));
   const auto key_row = [&](int c, int digit) {
     return rows.component[c] + static_cast<std::size_t>(digit) * rows.n;
   };
+  // Where the source stands for the digit, nobody may have written a row: the key's is as good, and is wanted next.
+  const auto digit_row = [&](int digit) {
+    return digit == rows.diagonal ? key_row(0, digit) : extended.at(limb, digit);
+  };
   Sums sums(tables, prime);
-  stage.fetch(2, extended.at(limb, 0));
+  stage.fetch(2, digit_row(0));
+  wait_for_copies<1>();  // for the roots
+  __syncthreads();
 #pragma unroll 1
   for (int digit = 0; digit < digits; ++digit) {
     stage.fetch(0, key_row(0, digit));
@@ -204,7 +206,7 @@ __device__ __forceinline__ void sum_rows(const Tables& tables, const ConstArray&
                             shared, roots, sums.field);
     }
     __syncwarp();  // the next digit writes where others have read
-    stage.fetch(2, extended.at(limb, min(digit + 1, digits - 1)));
+    stage.fetch(2, digit_row(min(digit + 1, digits - 1)));
     stage.template wait<1>();
 #pragma unroll
     for (int c = 0; c < 2; ++c) {
@@ -231,15 +233,19 @@ __global__ void __launch_bounds__(P::kThreads, kProductWarps * 32 / P::kThreads)
     product_rows_kernel(const Tables tables, const ConstArray extended, const SourceArray source,
                         const u64* key, const int key_digits, const int digits, const int first_prime,
                         const Products out) {
+  extern __shared__ __align__(16) u64 shared[];
+  const Near<P, true> near(tables, first_prime + static_cast<int>(blockIdx.y),
+                           shared + P::kWords + Stage<P>::kWords);
   begin_kernel();
-  extern __shared__ u64 shared[];
   const int limb = static_cast<int>(blockIdx.y);
   const int prime = first_prime + limb;
   const KeyRows rows(tables, key, key_digits, prime);
-  if (in_doubles(tables.primes[prime].value)) {
-    sum_rows<P, DoubleProducts<P::kHeld>>(tables, extended, source, rows, digits, limb, prime, out, shared);
+  if (near.doubles()) {
+    sum_rows<P, DoubleProducts<P::kHeld>>(tables, extended, source, rows, digits, limb, prime, out, shared,
+                                          near);
   } else {
-    sum_rows<P, IntegerProducts<P::kHeld>>(tables, extended, source, rows, digits, limb, prime, out, shared);
+    sum_rows<P, IntegerProducts<P::kHeld>>(tables, extended, source, rows, digits, limb, prime, out, shared,
+                                           near);
   }
 }
 
@@ -254,7 +260,7 @@ bool worth_fusing(const Tables& tables, ConstView extended) {
 void product_rows(const Tables& tables, ConstView extended, const Source& source, const u64* key,
                   int key_digits, const Products& out, cudaStream_t stream) {
   at_pass<false>(tables.log_n, [&]<class P>() {
-    const int words = P::kWords + Stage<P>::kWords;
+    const int words = P::kWords + Stage<P>::kWords + Near<P, true>::kWords;
     launch("product rows", product_rows_kernel<P>, grid_of(P::kTiles, extended.limbs),
            {P::kThreads, words * static_cast<int>(sizeof(u64))}, stream, tables, array(extended),
            source_array(source), key, key_digits, extended.polynomials, extended.first_prime, out);

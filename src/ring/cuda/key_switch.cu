@@ -38,6 +38,7 @@ struct FromDigits {
     template <int kHeld, class At>
     __device__ __forceinline__ void numbers(double (&x)[kHeld], const At& at,
                                             const DoubleField& field) const {
+      if (sources.limbs == 1) return only_limb(x, at, field);
       DoubleSums<kHeld> sums(DoubleField::from_residue(offset));
       sum_products(sums, sources, pieces, at);
 #pragma unroll
@@ -45,12 +46,43 @@ struct FromDigits {
     }
     template <int kHeld, class At>
     __device__ __forceinline__ void numbers(u64 (&x)[kHeld], const At& at, const IntegerField&) const {
+      if (sources.limbs == 1) {  // the factor is 1
+#pragma unroll
+        for (int h = 0; h < kHeld; ++h) {
+          x[h] = reduce_word(sources.first[at.first + At::offset(h)] + offset, prime);
+        }
+        return;
+      }
       Wide sums[kHeld];
 #pragma unroll
       for (int h = 0; h < kHeld; ++h) sums[h] = offset;
       sum_products(sums, sources, factors, at);
 #pragma unroll
       for (int h = 0; h < kHeld; ++h) x[h] = reduce_wide(sums[h], prime);
+    }
+
+   private:
+    // The factor is 1. A word of a larger prime is two pieces, of 30 and at most 31 bits.
+    template <int kHeld, class At>
+    __device__ __forceinline__ void only_limb(double (&x)[kHeld], const At& at,
+                                              const DoubleField& field) const {
+      const u64* const words = sources.first + at.first;
+      const double start = DoubleField::from_residue(offset);
+      if (sources.wide == 0) {
+#pragma unroll
+        for (int h = 0; h < kHeld; ++h) {
+          x[h] = field.settle(DoubleField::plus(DoubleField::from_residue(words[At::offset(h)]), start));
+        }
+        return;
+      }
+      const double high = pieces[0].high;
+#pragma unroll
+      for (int h = 0; h < kHeld; ++h) {
+        const u64 word = words[At::offset(h)];
+        const double low = DoubleField::from_residue(word & ((u64{1} << 30) - 1));
+        x[h] = DoubleField::plus(field.settle(DoubleField::plus(low, start)),
+                                 field.multiply(DoubleField::from_residue(word >> 30), high));
+      }
     }
   };
 
@@ -70,6 +102,7 @@ struct FromDigits {
               tables.primes[prime]};
     }
   };
+  int most_limbs(const Tables& tables) const { return std::min(tables.digit_limbs, limbs); }
   template <class At>
   __device__ __forceinline__ Digit open(const Tables& tables, int digit, const At&) const {
     const int begin = digit * tables.digit_limbs;

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <type_traits>
+
 #include <cuda_runtime.h>
 
-#include "memory/cuda/check.hpp"
+#include "ring/cuda/launch_list.hpp"
 
 namespace fheres::ring::cuda {
 
@@ -23,29 +25,20 @@ struct BlockSize {
   BlockSize(int count, int bytes = 0) : threads(count), shared_bytes(bytes) {}
 };
 
-/// Queues a kernel that calls begin_kernel, and checks that it was queued. Every launch of this folder goes through
-/// here. `name` is what a DeviceError calls it.
+/// Queues a kernel that calls begin_kernel, and checks that it was queued (submit). Every launch of this folder goes
+/// through here. `name` is what a DeviceError calls it.
 template <class... Parameters, class... Arguments>
 void launch(const char* name, void (*kernel)(Parameters...), dim3 grid, BlockSize block, cudaStream_t stream,
             Arguments... arguments) {
-  cudaLaunchAttribute early = {};
-  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  early.val.programmaticStreamSerializationAllowed = 1;
-  cudaLaunchConfig_t config = {};
-  config.gridDim = grid;
-  config.blockDim = dim3(static_cast<unsigned>(block.threads));
-  config.dynamicSmemBytes = static_cast<std::size_t>(block.shared_bytes);
-  config.stream = stream;
-  config.attrs = &early;
-  config.numAttrs = 1;
-  constexpr int kWithoutAsking = 48 * 1024;
-  if (block.shared_bytes > kWithoutAsking) {
-    memory::cuda::check(
-        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, block.shared_bytes), name,
-        __FILE__, __LINE__);
-  }
-  memory::cuda::check(cudaLaunchKernelEx(&config, kernel, static_cast<Parameters>(arguments)...), name,
-                      __FILE__, __LINE__);
+  const LaunchShape shape{name, reinterpret_cast<const void*>(kernel), grid, block.threads,
+                          block.shared_bytes};
+  const auto queue = [&](Parameters... values) {
+    static_assert((std::is_trivially_copyable_v<Parameters> && ...));
+    (__builtin_clear_padding(&values), ...);  // equal arguments are equal bit by bit
+    const Argument places[] = {{&values, sizeof(values)}...};
+    submit(shape, places, stream);
+  };
+  queue(static_cast<Parameters>(arguments)...);
 }
 
 inline dim3 grid_of(int x, int y) { return dim3(static_cast<unsigned>(x), static_cast<unsigned>(y)); }

@@ -9,14 +9,19 @@
 // stream's.
 namespace fheres::ring::cuda {
 
-/// Where the two polynomials of a key product go: the first low_limbs limbs to `low`, the others to `high`.
+/// Where the two polynomials of a key product go: the first low_limbs limbs to `low`, then high_limbs to `high`, and one
+/// that is left to `last`.
 struct Products {
   Array low;
   Array high;
+  Array last;
   int low_limbs = 0;
+  int high_limbs = 0;
 
   FHERES_INLINE u64* at(int limb, int component) const {
-    return limb < low_limbs ? low.at(limb, component) : high.at(limb - low_limbs, component);
+    if (limb < low_limbs) return low.at(limb, component);
+    const int above = limb - low_limbs;
+    return above < high_limbs ? high.at(above, component) : last.at(above - high_limbs, component);
   }
 };
 
@@ -62,6 +67,10 @@ struct Addend {
 };
 void mod_down(const Tables& tables, ConstView special, View values, const Addend& addend, View tile,
               cudaStream_t stream);
+/// Backend::divide_product. `last` stands in memory as one more limb of `special`, and its prime is in doubles or not;
+/// `end` is how its inverse transform ends: 1 / (N P), plus half.
+void divide_product(const Tables& tables, View special, View values, View last, const Affine& end, u64 half,
+                    ConstView a, ConstView b, View tile, cudaStream_t stream);
 /// y of one limb, which may be `last` itself; `end` is how its inverse transform ends: multiplier / N, plus half.
 void begin_rescale(const Tables& tables, ConstView in_last, const Affine& end, View last,
                    cudaStream_t stream);

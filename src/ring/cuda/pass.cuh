@@ -2,6 +2,7 @@
 
 #include "ring/cuda/array.hpp"
 #include "ring/cuda/launch.cuh"
+#include "ring/cuda/near.cuh"
 #include "ring/cuda/tables.hpp"
 #include "ring/cuda/transform.hpp"
 
@@ -19,6 +20,7 @@ namespace fheres::ring::cuda {
 template <class P, int kRound>
 struct Points {
   static constexpr int kHeld = P::kHeld;
+  static constexpr int kThreads = P::kThreads;
   unsigned first;
 
   __device__ __forceinline__ Points() {
@@ -91,9 +93,9 @@ __device__ __forceinline__ void change_hands() {
   }
 }
 
-template <class P, bool kForward, int kRound, class Field, class Reader, class Writer>
+template <class P, bool kForward, int kRound, class Field, class Reader, class Writer, int kLeft>
 __device__ __forceinline__ void run_round(const Reader& reader, const Writer& writer, u64* shared,
-                                          const u64* roots, const Field& field) {
+                                          const Roots<kLeft>& roots, const Field& field) {
   using R = Round<P, kRound>;
   constexpr bool kFirst = kRound == (kForward ? 0 : P::kRounds - 1);
   constexpr bool kLast = kRound == (kForward ? P::kRounds - 1 : 0);
@@ -104,7 +106,6 @@ __device__ __forceinline__ void run_round(const Reader& reader, const Writer& wr
 
   const int thread = static_cast<int>(threadIdx.x);
   const int member = P::member(thread), lane = P::lane(thread);
-  const unsigned base = P::base(static_cast<int>(blockIdx.x) * kWidth + member);
   u64* const own = shared + P::member_word(member) + P::point_word(R::first_point(lane));
   u64* const outer = shared + P::member_word(member) + P::point_word(R::first_outer(lane));
 
@@ -131,7 +132,8 @@ __device__ __forceinline__ void run_round(const Reader& reader, const Writer& wr
 #pragma unroll
     for (int h = 0; h < kHeld; ++h) x[h] = Field::load(own[P::point_word(R::further(h))]);
   }
-  transform_round<R, kForward>(x, lane, base, roots, field);
+  if constexpr (kFirst) roots.wait();
+  transform_round<R, kForward>(x, lane, roots.base, roots.table, field);
   if constexpr (!kLast || kTurnsOut) {
     // A thread writes where it alone has read, so one barrier, before others read, is enough.
 #pragma unroll
@@ -157,22 +159,17 @@ __device__ __forceinline__ void run_round(const Reader& reader, const Writer& wr
   }
 }
 
-/// A prime's arithmetic, made once a kernel.
-__device__ __forceinline__ DoubleField double_field(const Tables& tables, int prime) {
-  return {tables.doubles[prime].q, tables.doubles[prime].inverse};
-}
-
-/// All rounds, in the arithmetic of the prime's size.
-template <class P, bool kForward, class Reader, class Writer>
+/// All rounds, in the arithmetic of the prime's size. kLeft: as in Roots.
+template <class P, bool kForward, int kLeft, class Reader, class Writer>
 __device__ __forceinline__ void run_rounds(const Reader& reader, const Writer& writer, u64* shared,
-                                           const Tables& tables, int prime) {
+                                           const Near<P, kForward>& near) {
   constexpr int kBegin = kForward ? 0 : P::kRounds - 1;
-  const u64* const roots = (kForward ? tables.forward : tables.inverse) + tables.root_at[prime];
-  const u64 q = tables.primes[prime].value;
-  if (in_doubles(q)) {
-    run_round<P, kForward, kBegin>(reader, writer, shared, roots, double_field(tables, prime));
+  if (near.doubles()) {
+    run_round<P, kForward, kBegin>(reader, writer, shared, near.template roots<DoubleField, kLeft>(),
+                                   near.double_field());
   } else {
-    run_round<P, kForward, kBegin>(reader, writer, shared, roots, IntegerField(q));
+    run_round<P, kForward, kBegin>(reader, writer, shared, near.template roots<IntegerField, kLeft>(),
+                                   near.integer_field());
   }
 }
 
@@ -182,16 +179,18 @@ __device__ __forceinline__ void run_rounds(const Reader& reader, const Writer& w
 template <class P, bool kForward, class In, class Out>
 __global__ void __launch_bounds__(P::kThreads)
     transform_pass(const Tables tables, const Job job, const In in, const Out out) {
+  __shared__ alignas(16) u64 shared[P::kWords + Near<P, kForward>::kWords];
+  const Near<P, kForward> near(tables, job.prime(static_cast<int>(blockIdx.y) / job.polynomials),
+                               shared + P::kWords);
   begin_kernel();
   const int limb = static_cast<int>(blockIdx.y) / job.polynomials;
   const int polynomial = static_cast<int>(blockIdx.y) - limb * job.polynomials;
-  const int prime = job.first_prime + limb;
+  const int prime = job.prime(limb);
   if (job.skips(prime, polynomial)) return;
 
-  __shared__ u64 shared[P::kWords];
   const auto reader = in.open(tables, prime, limb, polynomial);
   const auto writer = out.open(tables, prime, limb, polynomial);
-  run_rounds<P, kForward>(reader, writer, shared, tables, prime);
+  run_rounds<P, kForward, 0>(reader, writer, shared, near);
 }
 
 /// Calls launch.template operator()<P>() with the pass P at N = 2^log_n.

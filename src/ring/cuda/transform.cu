@@ -20,10 +20,8 @@ struct Ended {
     }
   };
   __device__ __forceinline__ Writer open(const Tables& tables, int prime, int limb, int polynomial) const {
-    const Affine end = ends.whole == nullptr       ? ends.one
-                       : limb >= ends.partial_from ? ends.partial[limb]
-                                                   : ends.whole[limb];
-    return {to.at(limb, polynomial), tables.primes[prime].value, end};
+    const Affine* const list = limb >= ends.partial_from ? ends.partial : ends.whole;
+    return {to.at(limb, polynomial), tables.primes[prime].value, list == nullptr ? ends.one : list[limb]};
   }
 };
 

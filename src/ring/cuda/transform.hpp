@@ -15,14 +15,19 @@ struct Job {
   /// With skip_limbs > 0: polynomial j is digit j, and the primes that are limbs of digit j are left untouched.
   int skip_limbs = 0;
   int special_limbs = 0;
+  /// The prime of the last limb, where it is not the one after the others.
+  int last_prime = -1;
 
+  FHERES_INLINE int prime(int limb) const {
+    return last_prime >= 0 && limb == limbs - 1 ? last_prime : first_prime + limb;
+  }
   FHERES_INLINE bool skips(int prime, int polynomial) const {
     return skip_limbs > 0 && prime >= special_limbs && (prime - special_limbs) / skip_limbs == polynomial;
   }
 };
 
-/// How the inverse transform of each limb ends. Limb i uses whole[i], from partial_from on partial[i]; where whole is
-/// null, every limb uses `one`.
+/// How the inverse transform of each limb ends. Limb i uses whole[i], from partial_from on partial[i]; where the one that
+/// it would use is null, `one`.
 struct Ends {
   const Affine* whole = nullptr;
   const Affine* partial = nullptr;

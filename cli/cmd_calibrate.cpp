@@ -1,0 +1,130 @@
+#include <cstdio>
+#include <memory>
+#include <span>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <fheres/documents/machine_file.hpp>
+#include <fheres/report/file.hpp>
+#include <fheres/report/machine_json.hpp>
+#include <fheres/report/table.hpp>
+#include <fheres/runtime/calibrate.hpp>
+#include <fheres/scheme/presets.hpp>
+
+#include "command.hpp"
+#include "interrupt.hpp"
+#include "options.hpp"
+
+namespace fheres::cli {
+namespace {
+
+struct Options {
+  std::string device = "auto";
+  std::string file;
+  std::string name = "this-machine";
+  std::vector<std::string> presets{"slots8192-scale40-levels7"};
+  std::vector<int> levels;
+  bool copies_only = false;
+  int repetitions = runtime::CalibrateOptions{}.repetitions;
+  std::string largest_copy = "256 MiB";
+  int threads = 0;
+  CommonOptions common;
+};
+
+std::string check_device(const std::string& text) {
+  const auto at = memory::Location::from_name(text);
+  if (text == "auto" || text == "emulated" || (at && at->is_cuda())) return "";
+  return fmt::format("`{}` is no device; expected auto, emulated, or cuda:0 to cuda:127", text);
+}
+
+runtime::DeviceChoice choice_of(const std::string& text) {
+  runtime::DeviceChoice choice;
+  if (text == "emulated") choice.kind = runtime::DeviceChoice::Kind::emulated;
+  if (const auto at = memory::Location::from_name(text)) {
+    choice.kind = runtime::DeviceChoice::Kind::cuda;
+    choice.devices = {at->device()};
+  }
+  return choice;
+}
+
+std::string check_size(const std::string& text) {
+  const auto bytes = parse_bytes(text);
+  if (const auto* bad = std::get_if<BadBytes>(&bytes)) return bad->reason;
+  return std::get<Bytes>(bytes) < 64 * kKiB ? "expected at least 64 KiB" : "";
+}
+
+ExitCode calibrate(const Options& options) {
+  const runtime::Machine machine = runtime::select_machine(choice_of(options.device), 1);
+  if (!machine.note.empty() && !options.common.quiet) fmt::print(stderr, "{}\n", machine.note);
+  ring::use_threads(options.threads);
+  runtime::CalibrateOptions how;
+  if (!options.copies_only) how.presets = options.presets;
+  how.levels = options.levels;
+  how.repetitions = options.repetitions;
+  how.largest_copy = std::get<Bytes>(parse_bytes(options.largest_copy));
+  how.interrupted = &interrupt_flag();
+  const bool tell = !options.common.quiet && isatty(STDERR_FILENO) == 1;
+  if (tell) how.progress = [](const std::string& what) { fmt::print(stderr, "\r\033[K{}", what); };
+  workload::Machine measured;
+  try {
+    measured = runtime::calibrate(machine, memory::Location::cuda(0), how);
+  } catch (const runtime::Interrupted&) {
+    if (tell) fmt::print(stderr, "\r\033[K");
+    fmt::print(stderr, "fheres: interrupted, and nothing was written\n");
+    return ExitCode::interrupted;
+  }
+  if (tell) fmt::print(stderr, "\r\033[K");
+  measured.name = options.name;
+  const std::string yaml = documents::machine_yaml(
+      measured, fmt::format("measured by fheres calibrate, medians of up to {}", options.repetitions));
+  if (!options.file.empty()) report::write_file(options.file, yaml);
+  if (options.common.json) {
+    fmt::print("{}", report::render(report::machine_json(measured)));
+  } else if (options.file.empty()) {
+    fmt::print("{}", yaml);
+  } else if (!options.common.quiet) {
+    fmt::print("{}", report::machine_text(measured));
+    fmt::print("written: {}\n", options.file);
+  }
+  return ExitCode::done;
+}
+
+}  // namespace
+
+void add_calibrate(CLI::App& app, Action& action) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand(
+      "calibrate", "measures a device's copies and operations into a Machine document, for compile and run");
+  command->add_option("--device", options->device, "auto, emulated, or cuda:N")
+      ->check(check_device)
+      ->capture_default_str();
+  command->add_option("-o,--output", options->file, "where the document is written; without it, to stdout");
+  command->add_option("--name", options->name, "the document's name")->capture_default_str();
+  command
+      ->add_option("--preset", options->presets,
+                   "parameters whose operations are timed; several may be given")
+      ->check([](const std::string& text) {
+        return scheme::find_preset(text) ? "" : fmt::format("there is no preset `{}`", text);
+      })
+      ->capture_default_str();
+  command
+      ->add_option("--level", options->levels,
+                   "levels at which they are timed; without it six of them, the others lie between")
+      ->check(CLI::Range(0, 1000));
+  command->add_flag("--copies-only", options->copies_only, "no operations");
+  command->add_option("--repetitions", options->repetitions, "of each figure, at most; the median counts")
+      ->check(CLI::Range(3, 10000))
+      ->capture_default_str();
+  command->add_option("--largest-copy", options->largest_copy, "bytes of the largest copy")
+      ->check(check_size)
+      ->capture_default_str();
+  command->add_option("--threads", options->threads, "threads of the cpu back end; 0: one a core")
+      ->check(CLI::Range(0, 1024))
+      ->capture_default_str();
+  add_common(*command, options->common);
+  command->footer("example: fheres calibrate --device emulated --copies-only -o machine.yaml");
+  command->callback([options, &action] { action = [options] { return calibrate(*options); }; });
+}
+
+}  // namespace fheres::cli

@@ -1,0 +1,117 @@
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include <fheres/base/sha256.hpp>
+#include <fheres/report/verification.hpp>
+#include <fheres/verify/checks.hpp>
+
+#include "command.hpp"
+#include "document.hpp"
+
+namespace fheres::cli {
+namespace {
+
+struct Options {
+  std::string file;
+  std::string workload;
+  CommonOptions common;
+  PlanningOptions planning;
+};
+
+/// Where the plan's workload is: as the option says, else as the plan does. Empty: it is not looked at, and a line on
+/// stderr says why.
+std::string workload_file(const Options& options, const workload::Program& program) {
+  if (!options.workload.empty()) return options.workload;
+  if (!program.workload) return {};
+  const std::filesystem::path path =
+      (std::filesystem::path(options.file).parent_path() / program.workload->file).lexically_normal();
+  if (std::filesystem::exists(path)) return path.string();
+  fmt::print(stderr,
+             "fheres: {} is not there, so the plan is held against the rules alone; --workload says where\n",
+             path.string());
+  return {};
+}
+
+/// The plan's workload, or why the plan is not one of it.
+std::optional<workload::Workload> load_original(const std::string& file, const workload::Program& program,
+                                                const Options& options) {
+  std::ifstream stream(file, std::ios::binary);
+  const std::string text(std::istreambuf_iterator<char>(stream), {});
+  const std::string hash = sha256(text);
+  if (stream && program.workload && program.workload->sha256 != hash) {
+    fmt::print(stderr,
+               "fheres: the plan is stale: it was compiled from a workload with sha256 {}, and {} has {}\n",
+               program.workload->sha256, file, hash);
+    return std::nullopt;
+  }
+  const auto model = load_or_report(file, options.planning, options.common);
+  if (!model) return std::nullopt;
+  const auto* original = std::get_if<workload::Workload>(&*model);
+  if (original == nullptr)
+    fmt::print(stderr, "fheres: {} is a {}, expected the plan's Workload\n", file,
+               documents::kind_of(*model));
+  return original == nullptr ? std::nullopt : std::optional(*original);
+}
+
+void print_violations(const verify::Verification& verification, const documents::Sources& sources) {
+  for (const verify::Violation& violation : verification.violations) {
+    fmt::print("{}",
+               documents::render({verify::code(violation), violation.place, verify::sentence(violation), {}},
+                                 sources));
+  }
+  if (!verification.sound()) fmt::print("\n");
+}
+
+ExitCode verify_plan(const Options& options) {
+  documents::Loaded loaded = documents::load(options.file, {options.planning.allow_outside, {}});
+  if (!loaded.model) {
+    print_diagnostics(loaded, options.common);
+    return ExitCode::invalid;
+  }
+  const auto* program = std::get_if<workload::Program>(&*loaded.model);
+  if (program == nullptr) {
+    fmt::print(stderr, "fheres: {} is a {}, expected a Plan\n", options.file,
+               documents::kind_of(*loaded.model));
+    return ExitCode::invalid;
+  }
+  const std::string file = workload_file(options, *program);
+  std::optional<workload::Workload> original;
+  if (!file.empty()) {
+    original = load_original(file, *program, options);
+    if (!original) return ExitCode::invalid;
+  }
+  const verify::Verification verification = verify::check(*program, original ? &*original : nullptr);
+  const report::Verified of{program->metadata.name.text, options.file, program->stages.size(), file};
+  if (options.common.json) {
+    fmt::print("{}", report::render(report::verification_json(verification, of)));
+  } else if (!options.common.quiet) {
+    print_violations(verification, loaded.sources);
+    fmt::print("{}", report::verification_text(verification, of));
+  }
+  return verification.sound() ? ExitCode::done : ExitCode::no;
+}
+
+}  // namespace
+
+void add_verify(CLI::App& app, Action& action) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand(
+      "verify",
+      "checks a Plan rule by rule with none of the planner's code, and holds its evidence against a replay");
+  command->add_option("plan", options->file, "the Plan document")->required();
+  command->add_option("--workload", options->workload,
+                      "the Workload that the plan was compiled from, where it is not where the plan says");
+  add_reading(*command, options->planning);
+  add_common(*command, options->common);
+  command->footer(
+      "example: fheres verify plans/two-tiles.yaml\n"
+      "Exit codes: 0 sound, 1 a rule is violated, 2 invalid, or the workload is not the one that it was "
+      "compiled from.");
+  command->callback([options, &action] { action = [options] { return verify_plan(*options); }; });
+}
+
+}  // namespace fheres::cli

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include <fheres/report/plan_json.hpp>
+#include <fheres/workload/model.hpp>
+
+#include "options.hpp"
+
+namespace fheres::cli {
+
+/// A workload that a Plan document places, and what the plan promises.
+struct PlannedRun {
+  workload::Workload workload;
+  report::PlanContext plan;
+};
+
+/// The files of a planned run; without `machine`, the plan's or the workload's own machine predicts its time.
+struct PlanFiles {
+  std::string workload, plan, machine;
+};
+
+/// Reads the plan of a `run`, and refuses one of another version of the workload, or of another workload. What is wrong
+/// goes to stderr, and nothing comes back.
+std::optional<PlannedRun> follow_plan(const workload::Workload& workload, const PlanFiles& files,
+                                      const PlanningOptions& planning, const CommonOptions& common);
+
+}  // namespace fheres::cli

@@ -1,0 +1,267 @@
+#include <algorithm>
+#include <iterator>
+#include <limits>
+#include <map>
+#include <numeric>
+
+#include <fheres/base/check.hpp>
+#include <fheres/compile/prefetch.hpp>
+
+#include "compile/charges.hpp"
+#include "compile/transfers.hpp"
+
+namespace fheres::compile {
+namespace {
+
+using residency::ActionExplanation;
+using residency::Phase;
+using workload::NamedAction;
+using workload::Program;
+using workload::Rehearsal;
+
+/// An ensure of a stage's `enter` that could be queued earlier.
+struct Movable {
+  std::size_t stage = 0;  // that it is for
+  std::size_t index = 0;  // within its enter
+  ValueIndex value = 0;
+  Location at = Location::pageable_host();
+  Bytes charge = 0;
+  Bytes temporary = 0;       // charged there until it is settled: a copy of its backing (R66)
+  std::size_t earliest = 0;  // stage from whose prefetch on it means the same
+  std::size_t removed = 0;   // stage in which its arrival is settled at the latest
+  double ns = 0;
+  double needed_ns = 0;  // when an operation wants it, in the forecast that is looked at
+  std::size_t placed = 0;
+  bool moves = false;
+};
+
+/// How much earlier than just in time a transfer is begun, in times of its own length.
+constexpr double kNoSlack = 0, kSomeSlack = 0.5, kAsEarlyAsPossible = 1e9;
+constexpr int kRounds = 2;
+constexpr int kRepairs = 8;
+/// How many stages ahead anything is prefetched: far more than memory ever allows to be of use.
+constexpr std::size_t kHorizon = 512;
+
+class Placer {
+ public:
+  Placer(const Program& program, const workload::Machine& machine, const StageCosts& costs)
+      : program_(program), machine_(machine), costs_(costs), base_(workload::rehearse(program)) {}
+
+  Placed run() {
+    Placed best{program_, {}};
+    if (base_.answer != workload::Answer::feasible) return best;
+    best.forecast = forecast(program_, base_, machine_, costs_);
+    find_movable();
+    if (movable_.empty()) return best;
+    Forecast looked_at = best.forecast;
+    for (int round = 0; round < kRounds; ++round) {
+      for (const double slack : {kNoSlack, kSomeSlack, kAsEarlyAsPossible}) {
+        note_needs(looked_at);
+        place(looked_at, slack);
+        consider(best);
+      }
+      looked_at = best.forecast;
+    }
+    return best;
+  }
+
+ private:
+  // ---- What may move, and how far
+
+  void find_movable() {
+    const ValueTable index(program_, base_);
+    std::vector<Touch> touches = touches_of(index);
+    for (std::size_t s = 0; s < base_.stages.size(); ++s) {
+      std::map<ValueIndex, std::size_t> in_enter, in_reclaim;  // how often the stage names it there
+      for (const NamedAction& action : program_.stages[s].enter) ++in_enter[action.value];
+      for (const NamedAction& action : program_.stages[s].reclaim) ++in_reclaim[action.value];
+      for (const ActionExplanation& action : base_.stages[s].explanation.actions) {
+        if (action.phase != Phase::enter || action.no_op || !may_arrive(action)) continue;
+        const ValueIndex value = index.of(residency::value_of(action.action));
+        if (in_enter[value] != 1) continue;
+        Movable item;
+        item.stage = item.placed = s;
+        item.index = action.index;
+        item.value = value;
+        item.at = *action.destination;
+        item.charge = program_.world.values[value].spec.storage_bytes;
+        item.temporary = action.temporary_bytes;
+        item.ns = machine_.copy_ns(*action.source, item.at, action.bytes).value_or(0);
+        if (action.expanded_from)
+          item.ns += machine_.expand_ns(program_.world.values[value].spec.logical_bytes).value_or(0);
+        item.earliest = in_reclaim.contains(value) ? s : touches[value].before(s);
+        item.removed = touches[value].after(s);
+        if (action.expanded_from) {
+          const Touch& backing = touches[index.of(*action.expanded_from)];
+          // Where the stage does something with its backing too, the order of the two is the document's.
+          if (backing.in(s)) continue;
+          item.earliest = std::max(item.earliest, backing.before(s));
+          item.removed = std::min(item.removed, backing.after(s));
+        }
+        movable_.push_back(item);
+      }
+    }
+  }
+
+  /// R21, and no copy through staging: that is charged at pinned-host until it is settled.
+  static bool may_arrive(const ActionExplanation& action) {
+    if (!std::holds_alternative<residency::Ensure>(action.action)) return false;
+    if (!action.destination || !action.destination->is_cuda() || !action.source) return false;
+    if (*action.source == Location::pageable_host() || action.staged_bytes != 0) return false;
+    return action.bytes != 0 || action.expanded_from.has_value();
+  }
+
+  /// The stages that do something with a value, ascending; and from which stage's prefetch on it is as they leave it.
+  struct Touch {
+    struct Time {
+      std::size_t stage;
+      std::size_t from;
+    };
+    std::vector<Time> times;
+
+    std::size_t before(std::size_t stage) const {
+      const auto time = std::lower_bound(times.begin(), times.end(), stage,
+                                         [](const Time& t, std::size_t s) { return t.stage < s; });
+      return time == times.begin() ? 0 : std::prev(time)->from;
+    }
+    std::size_t after(std::size_t stage) const {
+      const auto time = std::upper_bound(times.begin(), times.end(), stage,
+                                         [](std::size_t s, const Time& t) { return s < t.stage; });
+      return time == times.end() ? std::numeric_limits<std::size_t>::max() : time->stage;
+    }
+    bool in(std::size_t stage) const {
+      return std::any_of(times.begin(), times.end(), [&](const Time& t) { return t.stage == stage; });
+    }
+  };
+
+  std::vector<Touch> touches_of(const ValueTable& index) const {
+    std::vector<Touch> touches(program_.world.values.size());
+    const auto touch = [&](ValueIndex value, std::size_t stage, bool after_prefetch) {
+      auto& times = touches[value].times;
+      const std::size_t from = stage + (after_prefetch ? 1 : 0);
+      if (times.empty() || times.back().stage != stage) times.push_back({stage, from});
+      times.back().from = std::max(times.back().from, from);
+    };
+    for (std::size_t s = 0; s < base_.stages.size(); ++s) {
+      for (const ActionExplanation& action : base_.stages[s].explanation.actions) {
+        if (action.no_op) continue;
+        // What is prefetched already is queued before what would be added.
+        touch(index.of(residency::value_of(action.action)), s, action.phase == Phase::exit);
+      }
+      for (const workload::Produced& item : program_.stages[s].produce) touch(item.value, s, true);
+      for (const workload::Operand& item : program_.stages[s].release) touch(item.index, s, true);
+    }
+    return touches;
+  }
+
+  // ---- When each is needed
+
+  void note_needs(const Forecast& looked_at) {
+    for (Movable& item : movable_) {
+      double time = looked_at.stages[item.stage].body_ns;
+      for (const OperationCost& operation : costs_[item.stage].operations) {
+        if (std::find(operation.reads.begin(), operation.reads.end(), item.value) != operation.reads.end())
+          break;
+        time += operation.ns;
+      }
+      item.needed_ns = time;
+    }
+    order_.resize(movable_.size());
+    std::iota(order_.begin(), order_.end(), std::size_t{0});
+    std::stable_sort(order_.begin(), order_.end(), [&](std::size_t a, std::size_t b) {
+      return std::pair(movable_[a].stage, movable_[a].needed_ns) <
+             std::pair(movable_[b].stage, movable_[b].needed_ns);
+    });
+  }
+
+  // ---- Placement: as late as bandwidth allows, as early as memory allows
+
+  void place(const Forecast& looked_at, double slack) {
+    std::vector<std::size_t> wanted(movable_.size());
+    std::map<Location, double> free_until;  // of the copies to each device, backwards
+    for (std::size_t i = order_.size(); i-- > 0;) {
+      Movable& item = movable_[order_[i]];
+      const auto next = free_until.try_emplace(item.at, std::numeric_limits<double>::infinity()).first;
+      const double start = std::min(item.needed_ns, next->second) - item.ns * (1 + slack);
+      next->second = std::min(item.needed_ns, next->second) - item.ns;
+      std::size_t stage = item.stage;
+      const std::size_t floor = std::max(item.earliest, item.stage - std::min(item.stage, kHorizon));
+      while (stage > floor && looked_at.stages[stage].body_ns > start) --stage;
+      wanted[order_[i]] = stage;
+    }
+    Charges charges(program_, base_);
+    for (const std::size_t i : order_) {
+      Movable& item = movable_[i];
+      const auto placed = charges.reserve_ahead(
+          {item.at, item.stage, item.index, wanted[i], item.removed, item.charge, item.temporary});
+      item.moves = placed.has_value();
+      item.placed = placed.value_or(item.stage);
+    }
+  }
+
+  /// The Program with the ensures where they were placed, in the order in which they are needed.
+  Program apply() const {
+    Program made = program_;
+    std::vector<std::vector<std::size_t>> gone(made.stages.size());
+    for (const std::size_t i : order_) {
+      const Movable& item = movable_[i];
+      if (!item.moves) continue;
+      made.stages[item.placed].prefetch.push_back(program_.stages[item.stage].enter[item.index]);
+      gone[item.stage].push_back(item.index);
+    }
+    for (std::size_t s = 0; s < gone.size(); ++s) {
+      std::sort(gone[s].begin(), gone[s].end());
+      for (std::size_t i = gone[s].size(); i-- > 0;)
+        made.stages[s].enter.erase(made.stages[s].enter.begin() + static_cast<std::ptrdiff_t>(gone[s][i]));
+    }
+    return made;
+  }
+
+  /// Rehearses what was placed. Where a stage does not go as before, everything that is on its way in it stays where it
+  /// was.
+  void consider(Placed& best) {
+    for (int repair = 0; repair < kRepairs; ++repair) {
+      Program made = apply();
+      const Rehearsal rehearsal = workload::rehearse(made);
+      const auto bad = first_worse(rehearsal);
+      if (!bad) {
+        FHERES_CHECK(rehearsal.moved_bytes == base_.moved_bytes);
+        Forecast told = forecast(made, rehearsal, machine_, costs_);
+        if (told.makespan_ns < best.forecast.makespan_ns) best = {std::move(made), std::move(told)};
+        return;
+      }
+      bool changed = false;
+      for (Movable& item : movable_) {
+        if (!item.moves || item.placed > *bad || item.stage < *bad) continue;
+        item.moves = false;
+        changed = true;
+      }
+      if (!changed) return;
+    }
+  }
+
+  /// The first stage that is infeasible, or slides more bytes than it did.
+  std::optional<std::size_t> first_worse(const Rehearsal& rehearsal) const {
+    for (std::size_t s = 0; s < rehearsal.stages.size(); ++s) {
+      const residency::Explanation& told = rehearsal.stages[s].explanation;
+      if (!told.feasible || told.compacted_bytes() > base_.stages[s].explanation.compacted_bytes()) return s;
+    }
+    return rehearsal.answer == workload::Answer::feasible ? std::nullopt
+                                                          : std::optional(rehearsal.stages.size() - 1);
+  }
+
+  const Program& program_;
+  const workload::Machine& machine_;
+  const StageCosts& costs_;
+  Rehearsal base_;
+  std::vector<Movable> movable_;
+  std::vector<std::size_t> order_;  // of movable_, by need
+};
+
+}  // namespace
+
+Placed place_transfers(const Program& program, const workload::Machine& machine, const StageCosts& costs) {
+  return Placer(program, machine, costs).run();
+}
+
+}  // namespace fheres::compile

@@ -1,0 +1,106 @@
+#include "ring/cuda/launch_list.hpp"
+
+#include <cstring>
+#include <mutex>
+#include <set>
+#include <utility>
+
+#include <fheres/base/check.hpp>
+
+#include "memory/cuda/check.hpp"
+
+namespace fheres::ring::cuda {
+namespace {
+
+constexpr std::size_t kMostArguments = 16;
+
+thread_local LaunchList* kept = nullptr;
+thread_local cudaStream_t kept_stream = nullptr;
+
+void queue_kernel(const LaunchShape& shape, void** arguments, cudaStream_t stream) {
+  cudaLaunchAttribute early = {};
+  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  early.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config = {};
+  config.gridDim = shape.grid;
+  config.blockDim = dim3(static_cast<unsigned>(shape.threads));
+  config.dynamicSmemBytes = static_cast<std::size_t>(shape.shared_bytes);
+  config.stream = stream;
+  config.attrs = &early;
+  config.numAttrs = 1;
+  memory::cuda::check(cudaLaunchKernelExC(&config, shape.kernel, arguments), shape.name, __FILE__, __LINE__);
+}
+
+// Lets a kernel have all the shared memory that there is, once on each device: launches that are kept may ask for more than
+// later ones.
+void allow_shared(const LaunchShape& shape) {
+  static std::mutex mutex;
+  static std::set<std::pair<const void*, int>> allowed;
+  int device = 0;
+  FHERES_CUDA(cudaGetDevice(&device));
+  const std::lock_guard lock(mutex);
+  if (allowed.contains({shape.kernel, device})) return;
+  int most = 0;
+  FHERES_CUDA(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+  cudaFuncAttributes attributes = {};
+  FHERES_CUDA(cudaFuncGetAttributes(&attributes, shape.kernel));
+  most -= static_cast<int>(attributes.sharedSizeBytes);
+  FHERES_CUDA(cudaFuncSetAttribute(shape.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most));
+  FHERES_CUDA(cudaFuncSetAttribute(shape.kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
+                                   cudaSharedmemCarveoutMaxShared));
+  allowed.insert({shape.kernel, device});
+}
+
+}  // namespace
+
+void LaunchList::clear() {
+  entries_.clear();
+  places_.clear();
+  words_.clear();
+}
+
+void LaunchList::add(const LaunchShape& shape, std::span<const Argument> arguments) {
+  FHERES_CHECK(arguments.size() <= kMostArguments);
+  entries_.push_back({shape, places_.size(), arguments.size()});
+  for (const Argument& argument : arguments) {
+    const std::size_t at = words_.size();
+    words_.resize(at + (argument.bytes + sizeof(std::uint64_t) - 1) / sizeof(std::uint64_t));
+    std::memcpy(words_.data() + at, argument.data, argument.bytes);
+    places_.push_back(at);
+  }
+}
+
+void LaunchList::queue(cudaStream_t stream) {
+  for (const Entry& entry : entries_) {
+    void* pointers[kMostArguments];
+    for (std::size_t i = 0; i < entry.count; ++i) pointers[i] = words_.data() + places_[entry.first + i];
+    queue_kernel(entry.shape, pointers, stream);
+  }
+}
+
+void submit(const LaunchShape& shape, std::span<const Argument> arguments, cudaStream_t stream) {
+  constexpr int kWithoutAsking = 48 * 1024;
+  if (shape.shared_bytes > kWithoutAsking) allow_shared(shape);
+  if (kept != nullptr) {
+    FHERES_CHECK(stream == kept_stream);
+    kept->add(shape, arguments);
+    return;
+  }
+  FHERES_CHECK(arguments.size() <= kMostArguments);
+  void* pointers[kMostArguments];
+  for (std::size_t i = 0; i < arguments.size(); ++i) pointers[i] = const_cast<void*>(arguments[i].data);
+  queue_kernel(shape, pointers, stream);
+}
+
+Keeping::Keeping(LaunchList& list, cudaStream_t stream) {
+  FHERES_CHECK(kept == nullptr);
+  list.clear();
+  kept = &list;
+  kept_stream = stream;
+}
+
+Keeping::~Keeping() { kept = nullptr; }
+
+bool Keeping::active() { return kept != nullptr; }
+
+}  // namespace fheres::ring::cuda

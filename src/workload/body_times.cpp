@@ -1,0 +1,90 @@
+#include <fheres/base/check.hpp>
+#include <fheres/workload/body_times.hpp>
+
+namespace fheres::workload {
+namespace {
+
+/// One of several rotations of one ciphertext.
+constexpr const char* kTurn = "rotate_many";
+
+class BodyTimes {
+ public:
+  BodyTimes(const World& world, const Stage& stage, const Machine& machine)
+      : world_(world), stage_(stage), machine_(machine), parameters_(*world.parameters) {}
+
+  std::vector<std::optional<double>> run() const {
+    std::vector<std::optional<double>> times;
+    for (const BodyOperation& operation : stage_.body) times.push_back(time(operation));
+    return times;
+  }
+
+ private:
+  std::optional<double> time(const BodyOperation& operation) const {
+    if (operation.transform) return of_transform(operation);
+    if (operation.turns) {
+      const auto shared = lookup(kTurn, level_of(operation.operands.front()));
+      if (shared) return shared;
+    }
+    if (!operation.circuit)
+      return lookup(operation.operation, operation.key.has_value(), level_of(operation.operands.front()));
+    const scheme::Circuit& circuit = *operation.circuit;
+    double sum = 0;
+    for (const scheme::Circuit::Step& step : circuit.steps()) {
+      const auto ns =
+          lookup(step.operation, step.key != scheme::Circuit::kNone, circuit.type(step.operands[0]).level);
+      if (!ns) return std::nullopt;
+      sum += *ns;
+    }
+    return sum;
+  }
+
+  /// Its rotations share what they can, and each diagonal is a product.
+  std::optional<double> of_transform(const BodyOperation& operation) const {
+    const int level = level_of(operation.operands.front());
+    auto turn = lookup(kTurn, level);
+    if (!turn) turn = lookup(scheme::Operation::rotate, true, level);
+    const auto product = lookup(scheme::Operation::multiply_plain, false, level);
+    if (!turn || !product) return std::nullopt;
+    const std::size_t turns = operation.transform->babies().size() + operation.transform->giants().size();
+    return *turn * static_cast<double>(turns) +
+           *product * static_cast<double>(operation.transform->diagonals().size());
+  }
+
+  int level_of(const Operand& operand) const {
+    if (operand.from == Operand::From::result) return stage_.body[operand.index].type.level;
+    const Value& value = world_.values[operand.index];
+    FHERES_CHECK(value.type.has_value());
+    return value.type->level;
+  }
+
+  std::optional<double> lookup(scheme::Operation operation, bool has_key, int level) const {
+    return lookup(timed_name(operation, has_key), level);
+  }
+
+  std::optional<double> lookup(const std::string& name, int level) const {
+    const OperationTimes* times = machine_.operation(parameters_.name(), name);
+    if (times == nullptr || parameters_.name().empty()) times = machine_.operation(parameters_.id(), name);
+    return times == nullptr ? std::nullopt : std::optional(times->ns(level));
+  }
+
+  const World& world_;
+  const Stage& stage_;
+  const Machine& machine_;
+  const scheme::Parameters& parameters_;
+};
+
+}  // namespace
+
+std::string timed_name(scheme::Operation operation, bool has_key) {
+  std::string name(scheme::name(operation));
+  if (has_key && scheme::key_use(operation) == scheme::KeyUse::optional) name += "+key";
+  return name;
+}
+
+std::vector<std::optional<double>> body_times(const World& world, const Stage& stage,
+                                              const Machine& machine) {
+  if (stage.body.empty()) return {};
+  return BodyTimes(world, stage, machine).run();
+}
+
+}  // namespace fheres::workload

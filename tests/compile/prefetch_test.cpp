@@ -1,0 +1,127 @@
+#include <doctest/doctest.h>
+
+#include <fheres/compile/prefetch.hpp>
+#include <fheres/workload/rehearsal.hpp>
+
+#include "compile/random_program.hpp"
+
+using namespace fheres;
+using workload::Location;
+using workload::Tier;
+using Verb = workload::NamedAction::Verb;
+
+namespace {
+
+constexpr Bytes kTile = 1000 * kGranule;
+
+/// One byte a nanosecond each way.
+workload::Machine plain_machine() {
+  workload::Machine machine;
+  machine.name = "plain";
+  for (const auto& [from, to] :
+       {std::pair(Tier::pinned_host, Tier::cuda), std::pair(Tier::cuda, Tier::pinned_host),
+        std::pair(Tier::pageable_host, Tier::cuda), std::pair(Tier::cuda, Tier::pageable_host)})
+    machine.copies.push_back({from, to, {{kTile, static_cast<double>(kTile)}}});
+  return machine;
+}
+
+/// Tiles that pass through the device one a stage, each for as long as its copy takes.
+struct Tiles {
+  workload::Program program;
+  compile::StageCosts costs;
+  explicit Tiles(std::size_t count, Bytes budget) {
+    program.metadata.name.text = "tiles";
+    program.world.locations = {{Location::cuda(0), budget, {}}};
+    for (std::size_t i = 0; i < count; ++i) {
+      workload::Value value;
+      value.name.text = "w" + std::to_string(i);
+      value.spec = workload::make_bytes_spec(value.name.text, kTile, residency::ReplicaMode::replicable);
+      value.at = {Location::pinned_host()};
+      program.world.values.push_back(value);
+      workload::ProgramStage stage;
+      stage.name.text = "s" + std::to_string(i);
+      stage.enter = {{Verb::ensure, i, Location::cuda(0), {}, {}}};
+      stage.exit = {{Verb::drop, i, Location::cuda(0), {}, {}}};
+      program.stages.push_back(stage);
+      costs.push_back({Location::cuda(0), {{static_cast<double>(kTile), {i}}}});
+    }
+  }
+};
+
+}  // namespace
+
+TEST_CASE("tiles come in under the operations of the tile before, where two of them fit") {
+  const Tiles tiles(4, 2 * kTile);
+  const auto machine = plain_machine();
+  const auto before =
+      compile::forecast(tiles.program, workload::rehearse(tiles.program), machine, tiles.costs);
+  CHECK(before.makespan_ns == 8.0 * kTile);
+  CHECK(before.bound_ns == 5.0 * kTile);
+  const compile::Placed placed = compile::place_transfers(tiles.program, machine, tiles.costs);
+  CHECK(placed.forecast.makespan_ns == 5.0 * kTile);  // the bound: the first copy, then four operations
+  CHECK(placed.forecast.bound_ns == 5.0 * kTile);
+  for (std::size_t s = 0; s + 1 < 4; ++s) {
+    CAPTURE(s);
+    REQUIRE(!placed.program.stages[s].prefetch.empty());
+    CHECK(placed.program.stages[s].prefetch.back().value == s + 1);
+  }
+}
+
+TEST_CASE("tiles wait for their copies where only one fits, and nothing is charged beyond the budget") {
+  const Tiles tiles(4, kTile);
+  const compile::Placed placed = compile::place_transfers(tiles.program, plain_machine(), tiles.costs);
+  CHECK(placed.forecast.makespan_ns == 8.0 * kTile);
+  CHECK(workload::rehearse(placed.program).answer == workload::Answer::feasible);
+}
+
+TEST_CASE("a copy is as late as the bandwidth allows") {
+  // Much room, and operations ten times as long as a copy: nothing has to come more than one stage ahead.
+  Tiles tiles(5, 5 * kTile);
+  for (auto& cost : tiles.costs) cost.operations[0].ns *= 10;
+  const compile::Placed placed = compile::place_transfers(tiles.program, plain_machine(), tiles.costs);
+  CHECK(placed.forecast.makespan_ns == 51.0 * kTile);
+  for (std::size_t s = 0; s < 5; ++s) {
+    CAPTURE(s);
+    for (const auto& action : placed.program.stages[s].prefetch) CHECK(action.value <= s + 1);
+  }
+}
+
+TEST_CASE("a pageable source is not prefetched: its copy would block the host") {
+  Tiles tiles(3, 3 * kTile);
+  for (auto& value : tiles.program.world.values) value.at = {Location::pageable_host()};
+  const compile::Placed placed = compile::place_transfers(tiles.program, plain_machine(), tiles.costs);
+  for (const auto& stage : placed.program.stages) CHECK(stage.prefetch.empty());
+}
+
+TEST_CASE(
+    "R21, R23: placing transfers moves the same bytes within the budget, and is never slower nor below the "
+    "bound") {
+  const auto machine = plain_machine();
+  std::size_t faster = 0, prefetched = 0;
+  constexpr std::uint64_t kWorlds = 400;
+  for (std::uint64_t seed = 1; seed <= kWorlds; ++seed) {
+    CAPTURE(seed);
+    const test::RandomProgram world = test::random_program(seed);
+    const workload::Rehearsal plain = workload::rehearse(world.program);
+    if (plain.answer != workload::Answer::feasible) continue;  // protected blocks in the way
+    const auto before = compile::forecast(world.program, plain, machine, world.costs);
+    const compile::Placed placed = compile::place_transfers(world.program, machine, world.costs);
+    const workload::Rehearsal after = workload::rehearse(placed.program);
+    REQUIRE(after.answer == workload::Answer::feasible);
+    CHECK(after.moved_bytes == plain.moved_bytes);
+    CHECK(after.compacted_bytes <= plain.compacted_bytes);
+    for (const workload::Peak& peak : after.peaks)
+      if (peak.budget) CHECK(peak.charged <= *peak.budget);
+    CHECK(before.bound_ns <= before.makespan_ns * (1 + 1e-12));
+    CHECK(placed.forecast.makespan_ns <= before.makespan_ns);
+    CHECK(placed.forecast.makespan_ns * (1 + 1e-12) >= placed.forecast.bound_ns);
+    CHECK(placed.forecast.bound_ns == doctest::Approx(before.bound_ns));
+    const auto again = compile::forecast(placed.program, after, machine, world.costs);
+    CHECK(again.makespan_ns == placed.forecast.makespan_ns);
+    if (placed.forecast.makespan_ns < before.makespan_ns) ++faster;
+    for (const auto& stage : placed.program.stages) prefetched += stage.prefetch.size();
+  }
+  // The worlds are such that the test says something.
+  CHECK(faster > kWorlds / 3);
+  CHECK(prefetched > kWorlds);
+}
