@@ -110,6 +110,51 @@ Row scope(int values) {
   return row("scope, enter + close", values, times, 20, "one reservation, one endpoint that is there");
 }
 
+// A stage of a plan, as `run --plan` goes through it: two values go, two come for the next stage, four are leased, an
+// output is adopted. On the stepped driver, which has no threads: what the host does, and the copies of 256 B.
+Row stage(int values) {
+  const auto driver = memory::make_stepped_driver();
+  residency::ManagerOptions options;
+  options.budgets = {{pinned, 16 * kMiB}, {device, 16 * kMiB}};
+  options.trace_capacity = 64;
+  residency::Manager manager(driver, options);
+  residency::ValueSpec spec;
+  spec.name = "v";
+  spec.type = "bytes";
+  spec.logical_bytes = spec.storage_bytes = kGranule;
+  std::vector<HandleId> handles;
+  for (int i = 0; i < values; ++i)
+    handles.push_back(manager.adopt(manager.allocate(pinned, kGranule), pinned, spec));
+  for (int i = 0; i < 4; ++i) manager.ensure(handles[static_cast<std::size_t>(i)], device);
+  const memory::Stream consumer = driver->make_stream(device, "operations");
+  const residency::TransferStreams streams{{device, driver->make_stream(device, "arrivals")}};
+  const auto at = [&](int i) { return handles[static_cast<std::size_t>(i % values)]; };
+  int next = 0;
+  const HostTimes times = time_calls(301, 20, [&] {
+    residency::Plan plan;
+    plan.name = "stage";
+    plan.reservations = {{device, kGranule, "outputs"}, {device, 4 * kGranule, "workspace"}};
+    for (int i = 4; i < 6; ++i) plan.prefetch.push_back(residency::Ensure{at(next + i), device, {}, true});
+    const HandleId output = manager.announce(spec);
+    plan.produce = {{output, device, 0}};
+    for (int i = 0; i < 2; ++i) plan.exit.push_back(residency::Drop{at(next + i), device});
+    residency::Scope scope = manager.scope(std::move(plan), streams);
+    scope.enter();
+    const residency::Allocation workspace = scope.reservation("workspace").allocate(4 * kGranule);
+    residency::Allocation made = scope.reservation("outputs").allocate(kGranule);
+    const HandleId inputs[] = {at(next), at(next + 1), at(next + 2), at(next + 3)};
+    residency::Lease lease = manager.acquire(inputs, device, consumer);
+    lease.release();
+    driver->synchronize(consumer);
+    manager.adopt(std::move(made), device, output);
+    scope.close();
+    manager.discard(output);
+    next += 2;
+  });
+  manager.close();
+  return row("a planned stage", values, times, 20, "2 dropped, 2 prefetched, 4 leased, 1 output");
+}
+
 }  // namespace
 
 std::vector<Row> manager_rows() {
@@ -121,6 +166,7 @@ std::vector<Row> manager_rows() {
   for (const int values : {50, 200, 800, 5000}) rows.push_back(snapshot(values));
   for (const int values : {50, 500, 5000}) rows.push_back(explain(values));
   for (const int values : {1, 200, 5000}) rows.push_back(scope(values));
+  for (const int values : {50, 500, 5000}) rows.push_back(stage(values));
   return rows;
 }
 

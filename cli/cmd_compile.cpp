@@ -8,6 +8,7 @@
 #include <fheres/base/sha256.hpp>
 #include <fheres/compile/compile.hpp>
 #include <fheres/documents/emit.hpp>
+#include <fheres/documents/machine_file.hpp>
 #include <fheres/report/compile_report.hpp>
 
 #include "command.hpp"
@@ -19,7 +20,9 @@ namespace {
 struct Options {
   std::string file;
   std::string plan;
-  std::uint64_t node_limit = compile::CompileOptions{}.node_limit;
+  std::string machine;
+  std::string minimize = "bytes";
+  std::optional<std::uint64_t> node_limit;
   CommonOptions common;
   PlanningOptions planning;
 };
@@ -47,6 +50,18 @@ ExitCode compile_workload(const Options& options) {
   compile::CompileOptions how;
   how.node_limit = options.node_limit;
   how.search_state_limit = options.planning.search_state_limit;
+  if (!options.machine.empty()) {
+    const documents::Loaded loaded = documents::load_machine(options.machine);
+    if (!loaded.machine) {
+      print_diagnostics(loaded, options.common);
+      return ExitCode::invalid;
+    }
+    how.machine = *loaded.machine;
+  }
+  if (options.minimize == "time") {
+    how.minimize = compile::CompileOptions::Minimize::time;
+    if (!how.machine) how.machine = workload::default_machine();
+  }
   compile::Outcome outcome = compile::compile(*workload, how);
   if (auto* compiled = std::get_if<compile::Compiled>(&outcome)) {
     compiled->program.workload = reference_to(options.file, options.plan);
@@ -74,8 +89,16 @@ void add_compile(CLI::App& app, Action& action) {
   command->add_option("workload", options->file, "the Workload document")->required();
   command->add_option("-o,--output", options->plan, "where the Plan is written, whole or not at all")
       ->required();
-  command->add_option("--node-limit", options->node_limit, "nodes that branch and bound may open; 0: none")
+  command->add_option(
+      "--machine", options->machine,
+      "a Machine document: transfers are placed ahead of their use, and the time is predicted");
+  command
+      ->add_option("--minimize", options->minimize,
+                   "bytes or time; without a Machine, times of large copies alone")
+      ->check(CLI::IsMember({"bytes", "time"}))
       ->capture_default_str();
+  command->add_option("--node-limit", options->node_limit,
+                      "nodes that branch and bound may open; 0: none; otherwise by the workload's size");
   add_common(*command, options->common);
   add_planning(*command, options->planning);
   command->footer(

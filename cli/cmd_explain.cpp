@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <fheres/report/compile_report.hpp>
 #include <fheres/report/rehearsal_json.hpp>
 #include <fheres/report/text.hpp>
 #include <fheres/workload/binding.hpp>
@@ -17,7 +18,13 @@ std::string text_of(const documents::Model& model, const workload::Rehearsal& re
   if (const auto* workload = std::get_if<workload::Workload>(&model)) {
     title += fmt::format(": answered for the policy {}", workload::policy_of(workload->world).identity());
   }
-  return title + "\n\n" + report::rehearsal_text(rehearsal);
+  std::string text = title + "\n\n" + report::rehearsal_text(rehearsal);
+  const auto* program = std::get_if<workload::Program>(&model);
+  if (program != nullptr && program->evidence && program->evidence->moved_bytes == rehearsal.moved_bytes) {
+    text +=
+        fmt::format("compiled: {} ({})\n", report::gap_text(*program->evidence), program->evidence->method);
+  }
+  return text;
 }
 
 constexpr Answer kExplain{"fheres explain", text_of, report::explanation_json};

@@ -1,11 +1,9 @@
+#include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <memory>
 
 #include <fmt/format.h>
 
-#include <fheres/base/sha256.hpp>
 #include <fheres/report/verification.hpp>
 #include <fheres/verify/checks.hpp>
 
@@ -39,10 +37,8 @@ std::string workload_file(const Options& options, const workload::Program& progr
 /// The plan's workload, or why the plan is not one of it.
 std::optional<workload::Workload> load_original(const std::string& file, const workload::Program& program,
                                                 const Options& options) {
-  std::ifstream stream(file, std::ios::binary);
-  const std::string text(std::istreambuf_iterator<char>(stream), {});
-  const std::string hash = sha256(text);
-  if (stream && program.workload && program.workload->sha256 != hash) {
+  const std::string hash = hash_of_file(file);
+  if (std::filesystem::exists(file) && program.workload && program.workload->sha256 != hash) {
     fmt::print(stderr,
                "fheres: the plan is stale: it was compiled from a workload with sha256 {}, and {} has {}\n",
                program.workload->sha256, file, hash);
@@ -55,6 +51,15 @@ std::optional<workload::Workload> load_original(const std::string& file, const w
     fmt::print(stderr, "fheres: {} is a {}, expected the plan's Workload\n", file,
                documents::kind_of(*model));
   return original == nullptr ? std::nullopt : std::optional(*original);
+}
+
+/// Evidence has no lines of its own in a Program; its key is at the start of one in what the compiler writes.
+workload::Place place_of_evidence(const std::string& file, const std::string& text) {
+  const std::string key = "evidence";
+  const std::size_t found = text.starts_with(key + ":") ? 0 : text.find("\n" + key + ":");
+  if (found == std::string::npos) return {file, 0, 0, 0};
+  const auto above = text.begin() + static_cast<std::ptrdiff_t>(found) + 1;
+  return {file, static_cast<int>(std::count(text.begin(), above, '\n')) + 1, 1, static_cast<int>(key.size())};
 }
 
 void print_violations(const verify::Verification& verification, const documents::Sources& sources) {
@@ -84,7 +89,10 @@ ExitCode verify_plan(const Options& options) {
     original = load_original(file, *program, options);
     if (!original) return ExitCode::invalid;
   }
-  const verify::Verification verification = verify::check(*program, original ? &*original : nullptr);
+  verify::Verification verification = verify::check(*program, original ? &*original : nullptr);
+  for (verify::Violation& violation : verification.violations)
+    if (!violation.place.known())
+      violation.place = place_of_evidence(options.file, loaded.sources[options.file]);
   const report::Verified of{program->metadata.name.text, options.file, program->stages.size(), file};
   if (options.common.json) {
     fmt::print("{}", report::render(report::verification_json(verification, of)));

@@ -16,6 +16,8 @@ void add_validate(CLI::App& app, Action& action);
 void add_explain(CLI::App& app, Action& action);
 void add_decide(CLI::App& app, Action& action);
 void add_compile(CLI::App& app, Action& action);
+void add_diff(CLI::App& app, Action& action);
+void add_fit(CLI::App& app, Action& action);
 void add_verify(CLI::App& app, Action& action);
 void add_run(CLI::App& app, Action& action);
 void add_trace(CLI::App& app, Action& action);

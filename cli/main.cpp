@@ -24,7 +24,9 @@ int main(int argc, char** argv) {
   fheres::cli::add_explain(app, action);
   fheres::cli::add_decide(app, action);
   fheres::cli::add_compile(app, action);
+  fheres::cli::add_fit(app, action);
   fheres::cli::add_verify(app, action);
+  fheres::cli::add_diff(app, action);
   fheres::cli::add_run(app, action);
   fheres::cli::add_trace(app, action);
   fheres::cli::add_params(app, action);

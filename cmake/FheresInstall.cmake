@@ -24,7 +24,7 @@ configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/fheresConfig.cmake.in ${
   INSTALL_DESTINATION ${fheres_cmake_folder})
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/cmake/fheresConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_BINARY_DIR}/cmake/fheresConfig.cmake ${CMAKE_BINARY_DIR}/cmake/fheresConfigVersion.cmake
-  ${CMAKE_CURRENT_LIST_DIR}/FheresSodium.cmake
+  ${CMAKE_CURRENT_LIST_DIR}/FheresSodium.cmake ${CMAKE_CURRENT_LIST_DIR}/FheresClp.cmake
   DESTINATION ${fheres_cmake_folder} COMPONENT development)
 
 if(TARGET fheres)
@@ -53,7 +53,7 @@ set(CPACK_COMPONENT_TOOL_DESCRIPTION "The tool answers whether a CKKS workload f
 and why, and runs it with real ciphertexts and keys, on CUDA or on an emulated device.")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libfheres-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
-set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "libfmt-dev, libyaml-cpp-dev, nlohmann-json3-dev, libsodium-dev")
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "libfmt-dev, libyaml-cpp-dev, nlohmann-json3-dev, libsodium-dev, coinor-libclp-dev")
 set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "The C++ library: managed residency of values under byte budgets, a controller that decides what
 to evict, and a CKKS engine whose every byte is known beforehand. Static libraries, headers, CMake targets.")
 include(CPack)

@@ -39,6 +39,7 @@ Bound::Bound(const Problem& problem) : problem_(problem) {
     offload_.push_back(static_cast<std::int64_t>(problem.lanes[lane].offload));
     for (const std::size_t i : problem.lanes[lane].intervals) {
       const Interval& item = problem.intervals[i];
+      if (item.forced) continue;  // it counts among what could be kept, and cannot go
       const std::size_t first = next_row[item.room][item.first];
       const std::size_t end = next_row[item.room][item.last + 1];
       if (first >= end) continue;
@@ -71,14 +72,38 @@ Bytes Bound::at(const std::vector<std::int64_t>& prices, const std::vector<Fixed
     const Wide once = static_cast<Wide>(offload_[lane]) * kOne;
     sum += goes ? once + least : std::min<Wide>(0, once + least);
   }
-  // A forced interval stays, whatever that costs: it may only raise the bound, and is left open here.
   if (sum < 0) sum = 0;
   const Wide bytes = (sum + kOne - 1) / kOne + static_cast<Wide>(problem_.compulsory);
   const Wide unit = static_cast<Wide>(problem_.unit);
   return static_cast<Bytes>((bytes + unit - 1) / unit * unit);
 }
 
-std::vector<std::int64_t> Bound::ascend(int rounds, std::vector<std::int64_t> prices) const {
+std::vector<double> Bound::shares(const std::vector<std::int64_t>& prices,
+                                  const std::vector<Fixed>& fixed) const {
+  std::vector<Wide> before(rows_.size() + 1, 0);
+  for (std::size_t r = 0; r < rows_.size(); ++r) before[r + 1] = before[r] + prices[r];
+  std::vector<double> shares;
+  for (std::size_t c = 0; c < columns_.size(); ++c) {
+    const Column& column = columns_[c];
+    const Wide room = (before[column.last_row + 1] - before[column.first_row]) * column.charge;
+    const Wide cost = static_cast<Wide>(column.cost + share_of_offload(column)) * kOne;
+    const Fixed state = fixed.empty() ? Fixed::open : fixed[c];
+    // Prices are whole numbers: what differs by less than a millionth is the same.
+    const Wide near = cost >> 20;
+    double share = room > cost + near ? 1 : room + near < cost ? 0 : 0.5;
+    if (state != Fixed::open) share = state == Fixed::gone ? 1 : 0;
+    shares.push_back(share);
+  }
+  return shares;
+}
+
+// An equal part of a lane's offload for each of its intervals: that is a bound as well.
+std::int64_t Bound::share_of_offload(const Column& column) const {
+  return offload_[column.lane] / static_cast<std::int64_t>(problem_.lanes[column.lane].intervals.size());
+}
+
+std::vector<std::int64_t> Bound::ascend(int rounds, std::vector<std::int64_t> prices,
+                                        const std::vector<Fixed>& fixed) const {
   prices.resize(rows_.size(), 0);
   // Columns by the rows in which they are: a row looks at those that span it.
   std::vector<std::vector<std::size_t>> starts(rows_.size()), ends(rows_.size());
@@ -94,10 +119,7 @@ std::vector<std::int64_t> Bound::ascend(int rounds, std::vector<std::int64_t> pr
     for (std::size_t r = 0; r < rows_.size(); ++r) before[r + 1] = before[r] + prices[r];
     for (std::size_t c = 0; c < columns_.size(); ++c) {
       const Column& column = columns_[c];
-      // The first offload is shared by all of a lane's intervals; an equal share of it each is a bound as well.
-      const auto share =
-          offload_[column.lane] / static_cast<std::int64_t>(problem_.lanes[column.lane].intervals.size());
-      left[c] = static_cast<Wide>(column.cost + share) * kOne -
+      left[c] = static_cast<Wide>(column.cost + share_of_offload(column)) * kOne -
                 (before[column.last_row + 1] - before[column.first_row]) * column.charge;
     }
     active.clear();
@@ -112,8 +134,11 @@ std::vector<std::int64_t> Bound::ascend(int rounds, std::vector<std::int64_t> pr
       // charge where the column would rather go. The best price is where the slope passes zero.
       std::vector<std::pair<Wide, std::int64_t>> bends;
       for (const std::size_t c : active) {
-        const Wide at = (left[c] + static_cast<Wide>(prices[r]) * columns_[c].charge) /
-                        std::max<std::int64_t>(columns_[c].charge, 1);
+        const Fixed state = fixed.empty() ? Fixed::open : fixed[c];
+        if (state == Fixed::kept) continue;
+        const Wide at = state == Fixed::gone ? 0
+                                             : (left[c] + static_cast<Wide>(prices[r]) * columns_[c].charge) /
+                                                   std::max<std::int64_t>(columns_[c].charge, 1);
         bends.push_back({std::max<Wide>(at, 0), columns_[c].charge});
       }
       std::sort(bends.begin(), bends.end());

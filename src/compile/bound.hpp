@@ -44,9 +44,14 @@ class Bound {
   Bytes at(const std::vector<std::int64_t>& prices, const std::vector<Fixed>& fixed = {}) const;
   /// Prices by ascent, row after row, without a solver: each is set where it helps most while the others stay. So many
   /// rounds.
-  std::vector<std::int64_t> ascend(int rounds, std::vector<std::int64_t> prices = {}) const;
+  std::vector<std::int64_t> ascend(int rounds, std::vector<std::int64_t> prices = {},
+                                   const std::vector<Fixed>& fixed = {}) const;
+  /// By column: 1 where going is cheaper than its room at these prices, 0 where it is dearer, a half where it is the same.
+  std::vector<double> shares(const std::vector<std::int64_t>& prices, const std::vector<Fixed>& fixed) const;
 
  private:
+  std::int64_t share_of_offload(const Column& column) const;
+
   const Problem& problem_;
   std::vector<Row> rows_;
   std::vector<Column> columns_;

@@ -1,14 +1,18 @@
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include <fheres/base/check.hpp>
 #include <fheres/compile/compile.hpp>
+#include <fheres/compile/prefetch.hpp>
 #include <fheres/workload/rehearsal.hpp>
 
 #include "belady.hpp"
 #include "bound.hpp"
+#include "branch_and_bound.hpp"
 #include "certificate.hpp"
 #include "choice.hpp"
 #include "replay.hpp"
@@ -22,6 +26,9 @@ constexpr int kRepairs = 24;
 /// Beyond so many stages times values the controller is not asked: a decision costs what the world is large.
 constexpr std::size_t kControllerLimit = 4'000'000;
 
+/// Rows and columns times nodes, where the user gives no limit: so that large workloads open few.
+constexpr std::uint64_t kNodeWork = 1'500'000;
+
 /// A way to a choice, given the room that there is.
 using Maker = std::function<Choice(const std::vector<Room>&)>;
 
@@ -32,8 +39,6 @@ class Compiler {
 
   Outcome run() {
     if (auto infeasible = find_certificate(workload_, problem_)) return std::move(*infeasible);
-    const Bound bound(problem_);
-    Bytes lower = bound.at(bound.ascend(kAscents));
     try_controller();
     const std::vector<std::size_t> order = by_value(problem_);
     try_choices("furthest-next-use",
@@ -44,14 +49,40 @@ class Compiler {
       improve(choice, problem_, kExchanges);
       return choice;
     });
+    const Bound bound(problem_);
+    const Branched branched =
+        branch_and_bound(problem_, bound, moved(), node_limit(bound),
+                         [&](const char* method, const std::vector<std::size_t>& intervals, bool exchange) {
+                           offer(method, intervals, exchange);
+                           return moved();
+                         });
     if (!best_) return Inconclusive{std::move(attempts_), nothing_found()};
-    finish(lower, bound);
+    finish(branched);
     return Compiled{std::move(*best_), std::move(attempts_)};
   }
 
  private:
-  static constexpr int kAscents = 12;
   static constexpr std::size_t kExchanges = 20'000;
+
+  Bytes moved() const { return best_ ? best_replay_.moved_bytes : std::numeric_limits<Bytes>::max(); }
+
+  std::uint64_t node_limit(const Bound& bound) const {
+    if (options_.node_limit) return *options_.node_limit;
+    return std::clamp<std::uint64_t>(kNodeWork / (bound.rows().size() + bound.columns().size() + 1), 16,
+                                     20'000);
+  }
+
+  /// What branch and bound found: routed and replayed only where it promises to be better.
+  void offer(const char* method, const std::vector<std::size_t>& intervals, bool exchange) {
+    const auto make = [&](const std::vector<Room>& rooms) {
+      Choice choice(problem_, rooms);
+      choice.fill(intervals);
+      if (exchange) improve(choice, problem_, kExchanges);
+      return choice;
+    };
+    if (best_ && make(problem_.rooms).price() >= moved()) return;
+    try_choices(method, make);
+  }
 
   std::string nothing_found() const {
     std::string reason = "no plan was found that replays, and no proof that there is none";
@@ -165,6 +196,8 @@ class Compiler {
 
   void accept(const char* method, workload::Program program, Replay replayed) {
     attempts_.push_back({method, replayed.moved_bytes, {}});
+    if (options_.minimize == CompileOptions::Minimize::time)
+      finalists_.push_back({method, program, replayed});
     const auto key = [](const Replay& r) { return std::pair(r.moved_bytes, r.compacted_bytes); };
     if (best_ && key(replayed) >= key(best_replay_)) return;
     best_ = std::move(program);
@@ -172,15 +205,49 @@ class Compiler {
     best_method_ = method;
   }
 
-  void finish(Bytes lower, const Bound&) {
+  Placed placed(const workload::Program& program) const {
+    return place_transfers(program, *options_.machine, costs_of(program, &workload_, *options_.machine));
+  }
+
+  /// Of the plans that were found, whichever the machine runs fastest once its transfers are placed.
+  void choose_fastest() {
+    std::optional<double> least;
+    for (Finalist& item : finalists_) {
+      const double takes = placed(item.program).forecast.makespan_ns;
+      if (least && takes >= *least) continue;
+      least = takes;
+      best_method_ = item.method;
+      best_ = item.program;
+      best_replay_ = item.replayed;
+    }
+  }
+
+  workload::TimeEvidence place_ahead() {
+    Placed ahead = placed(*best_);
+    const Replay replayed = replay(ahead.program);
+    FHERES_CHECK(replayed.feasible && replayed.moved_bytes == best_replay_.moved_bytes);
+    best_ = std::move(ahead.program);
+    best_replay_ = replayed;
+    return {options_.machine->name, static_cast<std::uint64_t>(ahead.forecast.makespan_ns + 0.5),
+            static_cast<std::uint64_t>(ahead.forecast.bound_ns)};
+  }
+
+  void finish(const Branched& branched) {
+    FHERES_CHECK(branched.lower_bound <= best_replay_.moved_bytes);
+    if (options_.minimize == CompileOptions::Minimize::time) choose_fastest();
+    std::optional<workload::TimeEvidence> time;
+    if (options_.machine) time = place_ahead();
     workload::Evidence evidence;
     evidence.method = best_method_;
     evidence.moved_bytes = best_replay_.moved_bytes;
-    evidence.lower_bound_bytes = lower;
-    evidence.bound = "combinatorial";
+    evidence.lower_bound_bytes = branched.lower_bound;
+    evidence.nodes = branched.nodes;
+    evidence.bound = branched.lp ? "lp" : "combinatorial";
     evidence.compactions = best_replay_.compactions;
     evidence.compacted_bytes = best_replay_.compacted_bytes;
     evidence.peaks = best_replay_.peaks;
+    evidence.minimize = options_.minimize == CompileOptions::Minimize::time ? "time" : "bytes";
+    evidence.time = std::move(time);
     best_->evidence = std::move(evidence);
   }
 
@@ -191,6 +258,12 @@ class Compiler {
   Replay best_replay_;
   std::string best_method_;
   std::vector<Attempt> attempts_;
+  struct Finalist {
+    std::string method;
+    workload::Program program;
+    Replay replayed;
+  };
+  std::vector<Finalist> finalists_;  // where time decides
 };
 
 }  // namespace

@@ -61,7 +61,6 @@ class Timeline {
     stage.start_ns = host_;
     host_ += machine_.stage_ns;
     const auto& actions = rehearsal_.stages[s].explanation.actions;
-    brought_.clear();
     std::size_t next = 0;
     for (; next < actions.size() && actions[next].phase != Phase::exit; ++next) act(actions[next]);
     stage.body_ns = host_;
@@ -77,7 +76,8 @@ class Timeline {
     if (action.settles)
       for (const auto& [place, ready] : arrivals_)
         if (place.first == value) host_ = std::max(host_, ready);
-    if (!action.destination || !action.source) return;
+    // A move to where a copy is already only removes.
+    if (!action.destination || !action.source || (action.bytes == 0 && !action.expanded_from)) return;
     const Leg leg = time_of(action, value);
     double start = host_;
     for (const Engine& engine : leg.engines) start = std::max(start, engines_[engine]);
@@ -91,7 +91,6 @@ class Timeline {
       waiting_[{value, *action.destination}].push_back(links_.size() - 1);
     }
     arrivals_[{value, *action.destination}] = end;
-    brought_.push_back(value);
     if (!action.asynchronous) host_ = end;
   }
 
@@ -120,7 +119,6 @@ class Timeline {
   }
 
   void body(std::size_t s, Forecast::Stage& stage) {
-    static const std::vector<OperationCost> kNone{{}};
     const StageCost& cost = costs_[s];
     double device = host_;
     const auto wait = [&](ValueIndex value) {
@@ -137,7 +135,7 @@ class Timeline {
       device = ready;
     };
     if (cost.operations.empty())
-      for (const ValueIndex value : brought_) wait(value);
+      for (const workload::Requirement& item : program_.stages[s].require) wait(item.value);
     for (const OperationCost& operation : cost.operations) {
       for (const ValueIndex value : operation.reads) wait(value);
       device += operation.ns;
@@ -194,7 +192,6 @@ class Timeline {
   double host_ = 0;
   std::map<Engine, double> engines_;
   std::map<Place, double> arrivals_;
-  std::vector<ValueIndex> brought_;  // by this stage
   std::map<std::pair<Location, Location>, Forecast::Direction> directions_;
   // For the bound.
   std::size_t operations_ = 0, done_ = 0;

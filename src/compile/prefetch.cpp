@@ -17,22 +17,48 @@ using residency::ActionExplanation;
 using residency::Phase;
 using workload::NamedAction;
 using workload::Program;
+using workload::ProgramStage;
 using workload::Rehearsal;
 
-/// An ensure of a stage's `enter` that could be queued earlier.
+/// A transfer that could be queued earlier: an ensure of a stage's `enter`, or the copy of a move that makes room.
 struct Movable {
   std::size_t stage = 0;  // that it is for
-  std::size_t index = 0;  // within its enter
+  Phase phase = Phase::enter;
+  std::size_t index = 0;  // within its phase
   ValueIndex value = 0;
   Location at = Location::pageable_host();
   Bytes charge = 0;
   Bytes temporary = 0;       // charged there until it is settled: a copy of its backing (R66)
   std::size_t earliest = 0;  // stage from whose prefetch on it means the same
+  std::size_t latest = 0;    // last stage whose prefetch comes before it
   std::size_t removed = 0;   // stage in which its arrival is settled at the latest
   double ns = 0;
   double needed_ns = 0;  // when an operation wants it, in the forecast that is looked at
   std::size_t placed = 0;
   bool moves = false;
+};
+
+/// The stages that do something with a value, ascending; and from which stage's prefetch on it is as they leave it.
+struct Touch {
+  struct Time {
+    std::size_t stage;
+    std::size_t from;
+  };
+  std::vector<Time> times;
+
+  std::size_t before(std::size_t stage) const {
+    const auto time = std::lower_bound(times.begin(), times.end(), stage,
+                                       [](const Time& t, std::size_t s) { return t.stage < s; });
+    return time == times.begin() ? 0 : std::prev(time)->from;
+  }
+  std::size_t after(std::size_t stage) const {
+    const auto time = std::upper_bound(times.begin(), times.end(), stage,
+                                       [](std::size_t s, const Time& t) { return s < t.stage; });
+    return time == times.end() ? std::numeric_limits<std::size_t>::max() : time->stage;
+  }
+  bool in(std::size_t stage) const {
+    return std::any_of(times.begin(), times.end(), [&](const Time& t) { return t.stage == stage; });
+  }
 };
 
 /// How much earlier than just in time a transfer is begun, in times of its own length.
@@ -53,25 +79,44 @@ class Placer {
     best.forecast = forecast(program_, base_, machine_, costs_);
     find_movable();
     if (movable_.empty()) return best;
+    double before = best.forecast.makespan_ns;
     Forecast looked_at = best.forecast;
     for (int round = 0; round < kRounds; ++round) {
+      note_needs(looked_at);
       for (const double slack : {kNoSlack, kSomeSlack, kAsEarlyAsPossible}) {
-        note_needs(looked_at);
         place(looked_at, slack);
-        consider(best);
+        if (is_new()) consider(best);
       }
+      // Less waiting changes when things are needed.
+      if (best.forecast.makespan_ns >= before) break;
+      before = best.forecast.makespan_ns;
       looked_at = best.forecast;
     }
     return best;
   }
 
  private:
+  /// Whether nothing was placed like this before.
+  bool is_new() {
+    std::vector<std::size_t> now;
+    for (const std::size_t i : order_) {
+      now.push_back(i);
+      now.push_back(movable_[i].moves ? movable_[i].placed : program_.stages.size());
+    }
+    if (std::find(seen_.begin(), seen_.end(), now) != seen_.end()) return false;
+    seen_.push_back(std::move(now));
+    return true;
+  }
+
   // ---- What may move, and how far
 
   void find_movable() {
     const ValueTable index(program_, base_);
     std::vector<Touch> touches = touches_of(index);
     for (std::size_t s = 0; s < base_.stages.size(); ++s) {
+      find_departures(s, index, touches);
+      // What nobody is known to wait for would only look faster.
+      if (costs_[s].operations.empty() && program_.stages[s].require.empty()) continue;
       std::map<ValueIndex, std::size_t> in_enter, in_reclaim;  // how often the stage names it there
       for (const NamedAction& action : program_.stages[s].enter) ++in_enter[action.value];
       for (const NamedAction& action : program_.stages[s].reclaim) ++in_reclaim[action.value];
@@ -80,7 +125,7 @@ class Placer {
         const ValueIndex value = index.of(residency::value_of(action.action));
         if (in_enter[value] != 1) continue;
         Movable item;
-        item.stage = item.placed = s;
+        item.stage = item.latest = item.placed = s;
         item.index = action.index;
         item.value = value;
         item.at = *action.destination;
@@ -103,6 +148,39 @@ class Placer {
     }
   }
 
+  /// Moves off a device whose copy may run before: the move then waits for it, and only removes. An exclusive value is
+  /// never at two places.
+  void find_departures(std::size_t s, const ValueTable& index, const std::vector<Touch>& touches) {
+    std::map<ValueIndex, std::size_t> named;
+    for (const ActionExplanation& action : base_.stages[s].explanation.actions)
+      if (!action.no_op) ++named[index.of(residency::value_of(action.action))];
+    for (const ActionExplanation& action : base_.stages[s].explanation.actions) {
+      if (action.phase != Phase::reclaim && action.phase != Phase::exit) continue;
+      if (action.no_op || action.bytes == 0 || !std::holds_alternative<residency::Move>(action.action))
+        continue;
+      if (action.destination != Location::pinned_host() || !action.source || !action.source->is_cuda())
+        continue;
+      const ValueIndex value = index.of(residency::value_of(action.action));
+      const residency::ValueSpec& spec = program_.world.values[value].spec;
+      if (named[value] != 1 || spec.replica_mode == residency::ReplicaMode::exclusive) continue;
+      Movable item;
+      item.stage = item.placed = s;
+      item.phase = action.phase;
+      item.index = action.index;
+      item.value = value;
+      item.at = *action.destination;
+      item.charge = spec.storage_bytes;
+      item.earliest = touches[value].before(s);
+      // What its own stage makes is not there yet when that prefetches.
+      if (program_.world.values[value].produced_by == s || (action.phase == Phase::reclaim && s == 0))
+        continue;
+      item.latest = action.phase == Phase::exit ? s : s - 1;
+      item.removed = s;
+      item.ns = machine_.copy_ns(*action.source, item.at, action.bytes).value_or(0);
+      if (item.earliest <= item.latest) movable_.push_back(item);
+    }
+  }
+
   /// R21, and no copy through staging: that is charged at pinned-host until it is settled.
   static bool may_arrive(const ActionExplanation& action) {
     if (!std::holds_alternative<residency::Ensure>(action.action)) return false;
@@ -110,29 +188,6 @@ class Placer {
     if (*action.source == Location::pageable_host() || action.staged_bytes != 0) return false;
     return action.bytes != 0 || action.expanded_from.has_value();
   }
-
-  /// The stages that do something with a value, ascending; and from which stage's prefetch on it is as they leave it.
-  struct Touch {
-    struct Time {
-      std::size_t stage;
-      std::size_t from;
-    };
-    std::vector<Time> times;
-
-    std::size_t before(std::size_t stage) const {
-      const auto time = std::lower_bound(times.begin(), times.end(), stage,
-                                         [](const Time& t, std::size_t s) { return t.stage < s; });
-      return time == times.begin() ? 0 : std::prev(time)->from;
-    }
-    std::size_t after(std::size_t stage) const {
-      const auto time = std::upper_bound(times.begin(), times.end(), stage,
-                                         [](std::size_t s, const Time& t) { return s < t.stage; });
-      return time == times.end() ? std::numeric_limits<std::size_t>::max() : time->stage;
-    }
-    bool in(std::size_t stage) const {
-      return std::any_of(times.begin(), times.end(), [&](const Time& t) { return t.stage == stage; });
-    }
-  };
 
   std::vector<Touch> touches_of(const ValueTable& index) const {
     std::vector<Touch> touches(program_.world.values.size());
@@ -158,7 +213,13 @@ class Placer {
 
   void note_needs(const Forecast& looked_at) {
     for (Movable& item : movable_) {
-      double time = looked_at.stages[item.stage].body_ns;
+      const Forecast::Stage& stage = looked_at.stages[item.stage];
+      if (item.phase != Phase::enter) {
+        item.needed_ns =
+            item.phase == Phase::reclaim ? stage.start_ns : stage.body_ns + stage.compute_ns + stage.stall_ns;
+        continue;
+      }
+      double time = stage.body_ns;
       for (const OperationCost& operation : costs_[item.stage].operations) {
         if (std::find(operation.reads.begin(), operation.reads.end(), item.value) != operation.reads.end())
           break;
@@ -184,7 +245,7 @@ class Placer {
       const auto next = free_until.try_emplace(item.at, std::numeric_limits<double>::infinity()).first;
       const double start = std::min(item.needed_ns, next->second) - item.ns * (1 + slack);
       next->second = std::min(item.needed_ns, next->second) - item.ns;
-      std::size_t stage = item.stage;
+      std::size_t stage = item.latest;
       const std::size_t floor = std::max(item.earliest, item.stage - std::min(item.stage, kHorizon));
       while (stage > floor && looked_at.stages[stage].body_ns > start) --stage;
       wanted[order_[i]] = stage;
@@ -192,9 +253,10 @@ class Placer {
     Charges charges(program_, base_);
     for (const std::size_t i : order_) {
       Movable& item = movable_[i];
+      const std::size_t before = item.phase == Phase::enter ? item.index : 0;
       const auto placed = charges.reserve_ahead(
-          {item.at, item.stage, item.index, wanted[i], item.removed, item.charge, item.temporary});
-      item.moves = placed.has_value();
+          {item.at, item.stage, before, wanted[i], item.removed, item.charge, item.temporary});
+      item.moves = placed.has_value() && *placed <= item.latest;
       item.placed = placed.value_or(item.stage);
     }
   }
@@ -206,8 +268,15 @@ class Placer {
     for (const std::size_t i : order_) {
       const Movable& item = movable_[i];
       if (!item.moves) continue;
-      made.stages[item.placed].prefetch.push_back(program_.stages[item.stage].enter[item.index]);
-      gone[item.stage].push_back(item.index);
+      std::vector<NamedAction>& into = made.stages[item.placed].prefetch;
+      if (item.phase == Phase::enter) {
+        into.push_back(program_.stages[item.stage].enter[item.index]);
+        gone[item.stage].push_back(item.index);
+      } else {
+        const ProgramStage& stage = program_.stages[item.stage];
+        into.push_back((item.phase == Phase::reclaim ? stage.reclaim : stage.exit)[item.index]);
+        into.back().verb = NamedAction::Verb::ensure;
+      }
     }
     for (std::size_t s = 0; s < gone.size(); ++s) {
       std::sort(gone[s].begin(), gone[s].end());
@@ -256,6 +325,7 @@ class Placer {
   Rehearsal base_;
   std::vector<Movable> movable_;
   std::vector<std::size_t> order_;  // of movable_, by need
+  std::vector<std::vector<std::size_t>> seen_;
 };
 
 }  // namespace

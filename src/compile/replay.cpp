@@ -74,6 +74,9 @@ class Run {
       layout_ = std::move(next.layout);
       if (next.explanation.refusal) return fail(std::nullopt, *next.explanation.refusal, value.name.text);
       count_compaction(next.explanation.compacted_bytes());
+      // What is charged only meanwhile counts too (R25).
+      for (const residency::LocationExplanation& location : next.explanation.locations)
+        note(location.at, location.peak_charged, "");
     }
     return true;
   }

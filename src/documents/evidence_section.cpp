@@ -1,3 +1,7 @@
+#include <cmath>
+
+#include <fmt/format.h>
+
 #include "sections.hpp"
 
 namespace fheres::documents {
@@ -35,6 +39,26 @@ workload::TimeEvidence read_time(Context& context, const Node& node) {
   return time;
 }
 
+/// What follows from the two figures stands there for people, and says the same.
+void check_claims(Context& context, MapReader& map, const workload::Evidence& evidence) {
+  constexpr double kStep = 1e-6;  // of the six decimals that are written
+  if (const Node* node = map.get("gap")) {
+    const auto claimed = read_real(context, *node, "gap");
+    const auto gap = evidence.gap();
+    if (claimed && (!gap || std::abs(*gap - *claimed) > kStep))
+      context.report("FHR0107", node->place,
+                     fmt::format("gap is {}, expected {} from the two figures", *claimed,
+                                 gap ? fmt::format("{:.6f}", *gap) : "none"));
+  }
+  if (const Node* node = map.get("optimal")) {
+    const auto word = read_choice(context, *node, "optimal", {"proven", "not proven"});
+    if (word && (*word == 0) != evidence.optimal())
+      context.report("FHR0107", node->place,
+                     fmt::format("optimal is `{}`, expected `{}` from the two figures", node->text,
+                                 evidence.optimal() ? "proven" : "not proven"));
+  }
+}
+
 }  // namespace
 
 workload::Evidence read_evidence(Context& context, const Node& node) {
@@ -50,10 +74,7 @@ workload::Evidence read_evidence(Context& context, const Node& node) {
     evidence.moved_bytes = read_bytes(context, *bytes).value_or(0);
   if (const Node* bytes = map.need("lower_bound_bytes"))
     evidence.lower_bound_bytes = read_bytes(context, *bytes).value_or(0);
-  // What follows from the two figures stands there for people.
-  if (const Node* gap = map.get("gap")) read_real(context, *gap, "gap");
-  if (const Node* optimal = map.get("optimal"))
-    read_choice(context, *optimal, "optimal", {"proven", "not proven"});
+  check_claims(context, map, evidence);
   if (const Node* bound = map.need("bound")) {
     const std::vector<std::string> words{"lp", "combinatorial"};
     evidence.bound = words[read_choice(context, *bound, "bound", words).value_or(0)];

@@ -65,15 +65,14 @@ std::string place_text(const workload::Place& place) {
   return place.known() ? fmt::format("{}:{}:{}", place.file.str(), place.line, place.column) : std::string();
 }
 
-/// `proven optimal`, `3.1% over the lower bound`.
+}  // namespace
+
 std::string gap_text(const Evidence& evidence) {
   if (evidence.optimal()) return "proven optimal";
   const auto gap = evidence.gap();
   if (!gap) return "and no bound above 0 is known";
   return fmt::format("{:.1f}% over the lower bound", *gap * 100);
 }
-
-}  // namespace
 
 Json to_json(const Evidence& evidence) {
   Json peaks = Json::array();
@@ -139,6 +138,11 @@ std::string compile_text(const compile::Outcome& outcome, const std::string& nam
   if (const auto* compiled = std::get_if<Compiled>(&outcome)) {
     const Evidence& evidence = *compiled->program.evidence;
     text += attempts_table(compiled->attempts) + "\n" + peaks_table(*compiled) + "\n";
+    if (evidence.time) {
+      text += fmt::format("predicted on {}: {:.3f} ms, at least {:.3f} ms\n\n", evidence.time->machine,
+                          static_cast<double>(evidence.time->predicted_ns) / 1e6,
+                          static_cast<double>(evidence.time->lower_bound_ns) / 1e6);
+    }
     text += fmt::format("feasible: {} moved, {} ({}{}); written to {}\n", format_bytes(evidence.moved_bytes),
                         gap_text(evidence), evidence.method,
                         evidence.compacted_bytes == 0

@@ -98,8 +98,8 @@ Json verification_json(const verify::Verification& verification, const Verified&
 
 std::string verification_text(const verify::Verification& verification, const Verified& of) {
   const verify::Replay& replay = verification.replay;
-  std::string text = fmt::format("{}: {} actions in {} stage{}\n\n", of.name, replay.actions, of.stages,
-                                 of.stages == 1 ? "" : "s");
+  std::string text = fmt::format("{}: {} action{} in {} stage{}\n\n", of.name, replay.actions,
+                                 replay.actions == 1 ? "" : "s", of.stages, of.stages == 1 ? "" : "s");
   Table table({{"location"}, {"budget", Table::Align::right}, {"peak", Table::Align::right}, {"in"}});
   for (const LocationFigures& l : replay.locations) {
     table.add({l.at.name(), budget_text(l), format_bytes(l.peak),

@@ -110,7 +110,11 @@ class DryRun {
     if (!out_.feasible || workspace.empty() || workspace[0].reservation >= reservations_.size()) return;
     const Location at = state_.reservation(reservations_[workspace[0].reservation])->spec.at;
     Bytes all = 0;
-    for (const Workspace& item : workspace) all += round_up_to_granule(item.bytes);
+    for (const Workspace& item : workspace) {
+      const bool is_there = item.reservation < reservations_.size() &&
+                            state_.reservation(reservations_[item.reservation])->spec.at == at;
+      if (is_there) all += round_up_to_granule(item.bytes);
+    }
     for (const Production& item : list) {
       if (item.at == at && !state_.check(item.value))
         all += round_up_to_granule(state_.record(item.value).spec->logical_bytes);

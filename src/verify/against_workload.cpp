@@ -85,8 +85,9 @@ class Comparer {
       };
       differ("has", format_exact_bytes(planned.spec.logical_bytes),
              format_exact_bytes(original.spec.logical_bytes));
-      differ("is charged", format_exact_bytes(planned.spec.storage_bytes),
-             format_exact_bytes(original.spec.storage_bytes));
+      if (planned.spec.logical_bytes == original.spec.logical_bytes)
+        differ("is charged", format_exact_bytes(planned.spec.storage_bytes),
+               format_exact_bytes(original.spec.storage_bytes));
       differ("starts at", places(planned.at), places(original.at));
       differ("is", mode_of(planned), mode_of(original));
       differ("is", source_of(planned, program_.world), source_of(original, workload_.world));

@@ -20,6 +20,25 @@ std::size_t index_of(Addresses::Key key) {
   return static_cast<std::size_t>(key << (64 - kKindShift) >> (64 - kKindShift + kIndexShift));
 }
 
+std::string describe(Addresses::Key block, const workload::World& world) {
+  const auto name = [&] { return world.values[index_of(block)].name.text; };
+  switch (kind_of(block)) {
+    case BlockOf::value:
+      return name();
+    case BlockOf::workspace:
+      return "the body's workspace";
+    case BlockOf::output:
+      return "an output of the body";
+    case BlockOf::loaded:
+      return fmt::format("{} where it is made", name());
+    case BlockOf::backing:
+      return fmt::format("what {} is expanded from", name());
+    case BlockOf::staging:
+      return fmt::format("the staging of {}", name());
+  }
+  FHERES_CHECK(false);
+}
+
 Books::Books(const workload::World& world) : accounts_(Location::kCount) {
   accounts_[0].at = Location::pageable_host();
   accounts_[1].at = Location::pinned_host();

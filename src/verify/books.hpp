@@ -18,6 +18,8 @@ enum class BlockOf : std::uint64_t { value, workspace, output, loaded, backing, 
 Addresses::Key key_of(BlockOf kind, std::size_t index, Location at = Location::pageable_host());
 BlockOf kind_of(Addresses::Key key);
 std::size_t index_of(Addresses::Key key);
+/// For people.
+std::string describe(Addresses::Key block, const workload::World& world);
 
 /// What one location is charged, and its addresses where it has some of its own (a budgeted pinned or cuda location).
 struct Account {

@@ -23,6 +23,12 @@ void Holding::remove(Location at) {
   std::erase_if(copies, [&](const Copy& copy) { return copy.at == at; });
 }
 
+std::string places(const Holding& holding) {
+  std::string list;
+  for (const Copy& copy : holding.copies) list += (list.empty() ? "" : ", ") + copy.at.name();
+  return list.empty() ? "nowhere" : "at " + list;
+}
+
 Holdings::Holdings(const workload::World& world) : world_(world), holdings_(world.values.size()) {
   for (ValueIndex i = 0; i < world.values.size(); ++i) {
     if (world.values[i].produced_by) holdings_[i].is_made = false;

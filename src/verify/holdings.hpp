@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include <fheres/verify/replay.hpp>
@@ -37,6 +38,9 @@ struct Holding {
   void add(Location at);
   void remove(Location at);
 };
+
+/// `at pinned-host, cuda:0`, or `nowhere`.
+std::string places(const Holding& holding);
 
 /// Where every value is. No rules: who asks knows them.
 class Holdings {

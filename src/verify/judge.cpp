@@ -10,12 +10,6 @@ namespace {
 using Kind = Deed::Kind;
 using By = Effect::By;
 
-std::string places(const Holding& holding) {
-  std::string list;
-  for (const Copy& copy : holding.copies) list += (list.empty() ? "" : ", ") + copy.at.name();
-  return list.empty() ? "nowhere" : "at " + list;
-}
-
 /// R13: in location order, the destination left out.
 std::optional<Location> source_for(const Holding& holding, Location to) {
   for (const Copy& copy : holding.copies)

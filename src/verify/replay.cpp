@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -85,6 +86,7 @@ class Replayer {
         admit(at, value.spec.storage_bytes, value.name.text + " ");
         books_.charge(at, value.spec.storage_bytes, 0);
         books_.note(at);
+        slid_ = false;
         take(at, key_of(BlockOf::value, index), value.spec.logical_bytes, value.name.text);
         holdings_[index].add(at);
       }
@@ -102,7 +104,12 @@ class Replayer {
     act_all(Phase::enter, stage.enter);
     act_all(Phase::prefetch, stage.prefetch);
     check_required(stage);
+    carve(stage);
     produce(stage);
+    for (std::size_t i = 0; i < stage.workspace.size(); ++i) {
+      if (stage.workspace[i].from < reservations_.size())
+        give_back(reservations_[stage.workspace[i].from].at, key_of(BlockOf::workspace, i));
+    }
     act_all(Phase::exit, stage.exit);
     for (const Reservation& reservation : reservations_)
       books_.discharge(reservation.at, 0, reservation.left);
@@ -131,6 +138,7 @@ class Replayer {
   }
 
   void act(const Deed& deed) {
+    slid_ = false;
     if (const auto gone = taken_from(deed, holdings_))
       settle_all(holdings_.arrivals_at(deed.value, gone));  // R23
     const auto judged = judge(deed, holdings_, world_);
@@ -220,14 +228,57 @@ class Replayer {
     const auto check = [&](const Requirement& item) {
       now(Phase::body, 0, item.place.known() ? item.place : stage.name.place);
       if (!is_known(item.value) || holdings_.is_at(item.value, item.at)) return;
-      std::string where;
-      for (const Copy& copy : holdings_[item.value].copies)
-        where += (where.empty() ? "" : ", ") + copy.at.name();
       report(29, fmt::format("{} is required at {}, and it is {}", world_.values[item.value].name.text,
-                             item.at.name(), where.empty() ? "nowhere" : "at " + where));
+                             item.at.name(), places(holdings_[item.value])));
     };
+    for (const Requirement& item : stage.require) check(item);
     if (stage_ >= required_.size()) return;
     for (const Requirement& item : required_[stage_]) check(item);
+  }
+
+  /// What the body carves stays in its reservations, beside what it makes (R38), and needs pieces (R27).
+  void carve(const ProgramStage& stage) {
+    std::vector<Bytes> taken(reservations_.size(), 0);
+    for (const workload::Produced& item : stage.produce) {
+      if (item.value < holdings_.size() && item.from < taken.size())
+        taken[item.from] = checked_add(taken[item.from], world_.values[item.value].spec.storage_bytes);
+    }
+    now(Phase::body, 0, stage.name.place);
+    slid_ = false;
+    gather(stage);
+    for (std::size_t i = 0; i < stage.workspace.size(); ++i) {
+      const workload::Carved& block = stage.workspace[i];
+      if (block.from >= reservations_.size()) {
+        report(38, fmt::format("a block of the body comes from reservation {} of {}", block.from,
+                               reservations_.size()));
+        continue;
+      }
+      const Reservation& from = reservations_[block.from];
+      // Where what it makes is too much by itself, that is said there.
+      const bool had_room = taken[block.from] <= from.left;
+      taken[block.from] = checked_add(taken[block.from], round_up_to_granule(block.bytes));
+      const std::string& label = stage.reserve[block.from].spec.label;
+      if (had_room && taken[block.from] > from.left)
+        report(38, fmt::format("the body takes {} out of reservation {}, which has {}",
+                               format_exact_bytes(taken[block.from]), label, format_exact_bytes(from.left)));
+      take(from.at, key_of(BlockOf::workspace, i), block.bytes, fmt::format("a block out of {}: ", label));
+    }
+  }
+
+  /// Where a body has a workspace, its blocks and what it makes there find one free piece, if sliding can make one (R27).
+  void gather(const ProgramStage& stage) {
+    if (stage.workspace.empty() || stage.workspace[0].from >= reservations_.size()) return;
+    Account& account = books_.at(reservations_[stage.workspace[0].from].at);
+    if (!account.addresses || account.over()) return;
+    Bytes all = 0;
+    for (const workload::Carved& block : stage.workspace)
+      if (block.from < reservations_.size() && reservations_[block.from].at == account.at)
+        all = checked_add(all, round_up_to_granule(block.bytes));
+    for (const workload::Produced& item : stage.produce)
+      if (item.at == account.at && item.value < holdings_.size() && !holdings_[item.value].is_released)
+        all = checked_add(all, round_up_to_granule(world_.values[item.value].spec.logical_bytes));
+    const auto key = key_of(BlockOf::workspace, stage.workspace.size());
+    if (slide_into(account, key, all)) account.addresses->free(key);
   }
 
   /// R38: what the body makes turns reserved bytes into used ones. Its blocks are carved before (R27).
@@ -307,45 +358,36 @@ class Replayer {
     if (const auto why = books_.refusal(at, bytes)) report(24, what + *why);
   }
 
-  void take(Location at, Addresses::Key key, Bytes bytes, const std::string& what) {  // R27
-    Account& account = books_.at(at);
-    if (!account.addresses || account.over()) return;
-    const auto slides = [&](Addresses::Key block) {
+  Addresses::Slides slides_at(Location at) const {
+    return [this, at](Addresses::Key block) {
       if (kind_of(block) != BlockOf::value) return false;
       const Copy* copy = holdings_[index_of(block)].find(at);
       return copy != nullptr && !copy->is_protected();
     };
-    const auto slid = account.addresses->take(key, bytes, slides);
-    if (slid) {
-      account.compacted += *slid;
-      if (*slid != 0) ++result_.compactions;
-      return;
-    }
+  }
+
+  /// False where there is no piece, even so.
+  bool slide_into(Account& account, Addresses::Key key, Bytes bytes) {
+    const auto slid = account.addresses->take(key, bytes, slides_at(account.at));
+    account.compacted += slid.value_or(0);
+    if (slid.value_or(0) != 0 && !std::exchange(slid_, true)) ++result_.compactions;
+    return slid.has_value();
+  }
+
+  void take(Location at, Addresses::Key key, Bytes bytes, const std::string& what) {  // R27
+    Account& account = books_.at(at);
+    if (!account.addresses || account.over()) return;
+    if (slide_into(account, key, bytes)) return;
+    const auto slides = slides_at(at);
     std::string names;
     const auto fixed = account.addresses->fixed(slides);
     for (std::size_t i = 0; i < std::min(fixed.size(), kNamedBlocks); ++i)
-      names += (names.empty() ? "" : ", ") + describe(fixed[i]);
+      names += (names.empty() ? "" : ", ") + describe(fixed[i], world_);
     if (fixed.size() > kNamedBlocks) names += fmt::format(" and {} more", fixed.size() - kNamedBlocks);
     report(27,
            fmt::format("{}{} in one piece at {}, and at most {} can be brought together: {} may not slide",
                        what, format_exact_bytes(bytes), at.name(),
                        format_exact_bytes(account.addresses->reachable(slides)), names));
-  }
-
-  std::string describe(Addresses::Key block) const {
-    const std::size_t index = index_of(block);
-    switch (kind_of(block)) {
-      case BlockOf::workspace:
-        return "the body's workspace";
-      case BlockOf::output:
-        return "an output of the body";
-      case BlockOf::backing:
-        return fmt::format("what {} is expanded from", world_.values[index].name.text);
-      case BlockOf::staging:
-        return fmt::format("the staging of {}", world_.values[index].name.text);
-      default:
-        return world_.values[index].name.text;
-    }
   }
 
   void give_back(Location at, Addresses::Key key) {
@@ -383,6 +425,7 @@ class Replayer {
   Phase phase_ = Phase::placement;
   std::size_t index_ = 0;
   Place place_;
+  bool slid_ = false;  // something, for this action or this body
 };
 
 }  // namespace

@@ -77,17 +77,22 @@ class ProgramChecker {
     return std::nullopt;
   }
 
+  /// The body's blocks and what it makes are out of one reservation at once.
   void carve(std::size_t s) {
     const ProgramStageDraft& draft = draft_.stages[s];
+    std::vector<Bytes> taken(draft.reserve.size());
+    for (const Produced& item : stages_[s].produce)
+      taken[item.from] = checked_add(taken[item.from], check_.world.values[item.value].spec.storage_bytes);
     for (const CarvedDraft& block : draft.workspace) {
       const auto from = reservation(draft, block.from, std::nullopt);
       if (!from) continue;
+      taken[*from] = checked_add(taken[*from], round_up_to_granule(block.bytes));
       const Bytes room = round_up_to_granule(draft.reserve[*from].spec.bytes);
-      if (block.bytes > room) {
+      if (taken[*from] > room) {
         problems_.add(
             "FHR0501", block.from.place,
-            fmt::format("reservation `{}` has {}, and a block of the body takes {}", block.from.text,
-                        format_exact_bytes(room), format_exact_bytes(block.bytes)));
+            fmt::format("reservation `{}` has {}, and what the body takes from it has {}", block.from.text,
+                        format_exact_bytes(room), format_exact_bytes(taken[*from])));
       } else {
         stages_[s].workspace.push_back({*from, block.bytes});
       }

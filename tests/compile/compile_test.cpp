@@ -83,6 +83,7 @@ stages:
 )");
   const compile::Compiled made = compiled(workload);
   CHECK(made.program.evidence->moved_bytes == (6 + 8 + 6) * kMiB);
+  CHECK(made.program.evidence->optimal());
 }
 
 TEST_CASE("equal workloads give equal plans") {

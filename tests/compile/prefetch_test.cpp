@@ -86,6 +86,25 @@ TEST_CASE("a copy is as late as the bandwidth allows") {
   }
 }
 
+TEST_CASE("what leaves a device is copied out under the operations before, and its move only removes it") {
+  // The first tile starts at the device alone, and has to make room for the third.
+  Tiles tiles(3, 2 * kTile);
+  tiles.program.world.values[0].at = {Location::cuda(0)};
+  tiles.program.stages[0].enter.clear();
+  tiles.program.stages[0].exit.clear();
+  tiles.program.stages[2].reclaim = {{Verb::move, 0, Location::pinned_host(), Location::cuda(0), {}}};
+  const compile::Placed placed = compile::place_transfers(tiles.program, plain_machine(), tiles.costs);
+  const workload::Rehearsal after = workload::rehearse(placed.program);
+  REQUIRE(after.answer == workload::Answer::feasible);
+  CHECK(after.moved_bytes == 3 * kTile);
+  // Tile 1 comes and tile 0 goes under the first two operations; tile 2 has to wait for the second one's end.
+  CHECK(placed.forecast.makespan_ns == 4.0 * kTile);
+  std::size_t out = 0;
+  for (const auto& stage : placed.program.stages)
+    for (const auto& action : stage.prefetch) out += action.at == Location::pinned_host() ? 1 : 0;
+  CHECK(out == 1);
+}
+
 TEST_CASE("a pageable source is not prefetched: its copy would block the host") {
   Tiles tiles(3, 3 * kTile);
   for (auto& value : tiles.program.world.values) value.at = {Location::pageable_host()};
@@ -97,7 +116,7 @@ TEST_CASE(
     "R21, R23: placing transfers moves the same bytes within the budget, and is never slower nor below the "
     "bound") {
   const auto machine = plain_machine();
-  std::size_t faster = 0, prefetched = 0;
+  std::size_t faster = 0, prefetched = 0, out = 0;
   constexpr std::uint64_t kWorlds = 400;
   for (std::uint64_t seed = 1; seed <= kWorlds; ++seed) {
     CAPTURE(seed);
@@ -119,9 +138,13 @@ TEST_CASE(
     const auto again = compile::forecast(placed.program, after, machine, world.costs);
     CHECK(again.makespan_ns == placed.forecast.makespan_ns);
     if (placed.forecast.makespan_ns < before.makespan_ns) ++faster;
-    for (const auto& stage : placed.program.stages) prefetched += stage.prefetch.size();
+    for (const auto& stage : placed.program.stages) {
+      prefetched += stage.prefetch.size();
+      for (const auto& action : stage.prefetch) out += action.at.is_host() ? 1 : 0;
+    }
   }
   // The worlds are such that the test says something.
   CHECK(faster > kWorlds / 3);
   CHECK(prefetched > kWorlds);
+  CHECK(out > kWorlds / 20);
 }

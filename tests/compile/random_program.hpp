@@ -16,8 +16,9 @@ struct RandomProgram {
   Bytes budget = 0;
 };
 
-/// Values of random sizes that random stages want at one device, with reservations and outputs, placed the plain way:
-/// what has to go is dropped first, what is wanted comes in by `enter`. Some values are exclusive and move instead.
+/// Values of random sizes that random stages want at one device, with reservations, placed the plain way: what has to go is
+/// dropped first, what is wanted comes in by `enter`. Exclusive values move instead, and those that start at the device
+/// alone leave for the host when they first have to go.
 inline RandomProgram random_program(std::uint64_t seed) {
   using workload::Location;
   std::mt19937_64 random(seed);
@@ -54,9 +55,18 @@ inline RandomProgram random_program(std::uint64_t seed) {
     least = std::max(least, sum + reserved[s]);
   }
   made.budget = least + draw(0, 3) * largest;
-  program.world.locations = {{device, made.budget, {}}};
-  std::vector<bool> there(values);
-  Bytes used = 0;
+  std::vector<bool> there(values), at_host(values, true);
+  Bytes used = 0, all = 0;
+  for (workload::ValueIndex v = 0; v < values; ++v) {
+    workload::Value& value = program.world.values[v];
+    all += value.spec.storage_bytes;
+    if (draw(0, 3) != 0 || used + value.spec.storage_bytes > made.budget) continue;
+    value.at = {device};
+    there[v] = true;
+    at_host[v] = false;
+    used += value.spec.storage_bytes;
+  }
+  program.world.locations = {{host, all, {}}, {device, made.budget, {}}};
   for (std::size_t s = 0; s < stages; ++s) {
     workload::ProgramStage& stage = program.stages.emplace_back();
     stage.name.text = "s" + std::to_string(s);
@@ -69,9 +79,11 @@ inline RandomProgram random_program(std::uint64_t seed) {
       const workload::Value& value = program.world.values[v];
       const bool exclusive = value.spec.replica_mode == residency::ReplicaMode::exclusive;
       using Verb = workload::NamedAction::Verb;
-      stage.reclaim.push_back(exclusive ? workload::NamedAction{Verb::move, v, value.at.front(), device, {}}
-                                        : workload::NamedAction{Verb::drop, v, device, {}, {}});
+      stage.reclaim.push_back(exclusive || !at_host[v]
+                                  ? workload::NamedAction{Verb::move, v, host, device, {}}
+                                  : workload::NamedAction{Verb::drop, v, device, {}, {}});
       there[v] = false;
+      at_host[v] = true;
       used -= value.spec.storage_bytes;
     }
     compile::StageCost& cost = made.costs.emplace_back();

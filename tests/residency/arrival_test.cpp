@@ -215,3 +215,18 @@ TEST_CASE("R21: a manager that goes without close keeps both ends of a copy that
   held.world.stepped->let_go(held.transfer);
   held.world.stepped->run_until_idle();  // into storage that is still there
 }
+
+TEST_CASE(
+    "R22, R23: what is still on its way is told, and settling for an action waits for the ends it would "
+    "take") {
+  Held held;
+  const HandleId values[] = {held.x};
+  CHECK(held.world.manager->arriving(values, kDevice) == std::vector<HandleId>{held.x});
+  CHECK(held.world.manager->arriving(values, kPinned).empty());
+  held.world.stepped->let_go(held.transfer);
+  held.world.manager->settle_for(Drop{held.x, kDevice});
+  CHECK(held.world.manager->arriving(values, kDevice).empty());
+  CHECK_FALSE(held.counts(kPinned).any());
+  held.world.manager->drop(held.x, kDevice);
+  held.world.manager->settle_for(Drop{held.x, kDevice});  // nothing is there, and nothing to wait for
+}

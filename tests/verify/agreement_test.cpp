@@ -65,7 +65,7 @@ First first_of(const workload::Rehearsal& rehearsal) {
     return first;
   }
   first.rules = rules_of(told.refusal->rule);
-  first.where += told.phase ? name(*told.phase) : "produce";
+  first.where += told.phase ? name(*told.phase) : told.reason.starts_with("workspace") ? "body 0" : "produce";
   for (const auto& action : told.actions)
     if (action.refusal) first.where += fmt::format(" {}", action.index);
   for (const auto& reservation : told.reservations)

@@ -145,6 +145,12 @@ class Maker {
       where_.push_back({spec.at});
       program_.world.values.push_back(std::move(value));
     }
+    std::vector<Bytes> left;
+    for (const auto& item : stage.reserve) left.push_back(round_up_to_granule(item.spec.bytes));
+    for (const auto& item : stage.produce)
+      left[item.from] -= std::min(left[item.from], program_.world.values[item.value].spec.storage_bytes);
+    for (std::size_t i = 0; i < left.size(); ++i)
+      if (random_.chance(3)) stage.workspace.push_back({i, left[i] / (1 + random_.below(2))});
     stage.exit = actions(3, true);
     if (random_.chance(2)) {
       const ValueIndex value = any_value();
@@ -179,7 +185,9 @@ std::string text(const NamedAction& action, const Program& program) {
 
 Program random_program(Random& random) { return Maker(random).make(); }
 
-void damage(Program& program, Random& random) {
+namespace {
+
+void change(Program& program, Random& random) {
   ProgramStage& stage = program.stages[random.below(program.stages.size())];
   std::vector<NamedAction>& list = any_list(stage, random);
   const auto some = [&](const auto& items) {
@@ -246,6 +254,27 @@ void damage(Program& program, Random& random) {
   }
 }
 
+/// A body that takes more than its reservation has is refused as a document is read (FHR0501).
+void shrink_workspace(Program& program) {
+  for (ProgramStage& stage : program.stages) {
+    std::vector<Bytes> left;
+    for (const auto& item : stage.reserve) left.push_back(round_up_to_granule(item.spec.bytes));
+    for (const auto& item : stage.produce)
+      left[item.from] -= std::min(left[item.from], program.world.values[item.value].spec.storage_bytes);
+    for (workload::Carved& block : stage.workspace) {
+      block.bytes = std::min(block.bytes, left[block.from]);
+      left[block.from] -= round_up_to_granule(block.bytes);
+    }
+  }
+}
+
+}  // namespace
+
+void damage(Program& program, Random& random) {
+  change(program, random);
+  shrink_workspace(program);
+}
+
 std::string describe(const Program& program) {
   std::string out;
   for (const auto& entry : program.world.locations)
@@ -267,6 +296,8 @@ std::string describe(const Program& program) {
     for (const auto& action : stage.enter) out += text(action, program);
     out += "| prefetch ";
     for (const auto& action : stage.prefetch) out += text(action, program);
+    for (const auto& block : stage.workspace)
+      out += fmt::format("| carve {} from {} ", block.bytes, block.from);
     for (const auto& item : stage.produce)
       out += fmt::format("| produce {} {} from {} ", program.world.values[item.value].name.text,
                          item.at.name(), item.from);

@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include <fheres/workload/machine.hpp>
 #include <fheres/workload/model.hpp>
 #include <fheres/workload/program.hpp>
 
@@ -14,8 +15,13 @@ namespace fheres::compile {
 using memory::Location;
 
 struct CompileOptions {
-  /// Nodes that branch and bound may open, never a time: so equal inputs give equal answers. 0: none.
-  std::uint64_t node_limit = 2'000;
+  /// Nodes that branch and bound may open, never a time: so equal inputs give equal answers. 0: none; absent: as many as
+  /// the workload's size allows within a second or so.
+  std::optional<std::uint64_t> node_limit{};
+  /// With one, transfers are placed ahead of their use where that is faster, and evidence says how long the plan takes.
+  std::optional<workload::Machine> machine{};
+  /// time: of the plans that were found, the fastest on the machine, and not the one that moves least. Needs a machine.
+  enum class Minimize { bytes, time } minimize = Minimize::bytes;
   /// Of each decision, for the plan that the controller makes stage by stage.
   std::uint64_t search_state_limit = 200'000;
 };

@@ -20,7 +20,8 @@ struct OperationCost {
   std::vector<ValueIndex> reads;  // of Program::world
 };
 
-/// A stage's body on the machine, in order. Without operations it waits for everything that its plan brings.
+/// A stage's body on the machine, in order. Without operations it takes no time, and waits for what its Program's stage
+/// requires.
 struct StageCost {
   std::optional<Location> at;
   std::vector<OperationCost> operations;

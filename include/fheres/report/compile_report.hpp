@@ -14,5 +14,7 @@ Json compile_json(const compile::Outcome& outcome, const std::string& name, cons
 std::string compile_text(const compile::Outcome& outcome, const std::string& name, const std::string& plan);
 
 Json to_json(const workload::Evidence& evidence);
+/// `3.1% over the lower bound`, `proven optimal`.
+std::string gap_text(const workload::Evidence& evidence);
 
 }  // namespace fheres::report

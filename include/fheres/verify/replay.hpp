@@ -28,9 +28,9 @@ struct Replay {
   std::vector<LocationFigures>
       locations;          // in location order: those with a budget, and those that were charged
   Bytes moved_bytes = 0;  // copied, loaded or sent to be expanded by stages; initial placement is not counted
-  Bytes compacted_bytes = 0;  // slid inside locations, initial placement included
-  std::uint64_t compactions = 0;
-  std::uint64_t actions = 0;  // of all stages, reservations, productions and releases included
+  Bytes compacted_bytes = 0;      // slid inside locations, initial placement included
+  std::uint64_t compactions = 0;  // actions, bodies and values that start somewhere for which something slid
+  std::uint64_t actions = 0;      // of all stages, reservations, productions and releases included
 
   bool sound() const { return violations.empty(); }
 };

@@ -31,8 +31,9 @@ struct Violation {
   std::string stage;  // empty: initial placement, or the plan as a whole
   Phase phase = Phase::placement;
   std::size_t index = 0;  // within the phase of the stage
-  workload::Place place;  // the document's line; unknown where the Program came from no document
-  std::string message;    // one lower-case line with the numbers, without stage and phase
+  workload::Place
+      place;  // the document's line; unknown of evidence, and of a Program that came from no document
+  std::string message;  // one lower-case line with the numbers, without stage and phase
 };
 
 /// `R24`, `evidence`, `workload`.

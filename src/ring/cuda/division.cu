@@ -89,7 +89,6 @@ struct FromSpecial {
               q};
     }
   };
-  int most_limbs(const Tables& tables) const { return tables.special_limbs; }
   template <class At>
   __device__ __forceinline__ Polynomial<At::kHeld> open(const Tables& tables, int polynomial,
                                                         const At& at) const {

@@ -102,11 +102,9 @@ struct DoubleField {
   }
   /// x below 2^52, by its place in the bits of 2^52 + x.
   FHERES_INLINE static double from_residue(u64 x) { return plus(from_bits(x | kBias), -kTwo52); }
-  /// And back.
-  FHERES_INLINE static u64 to_word(double x) { return to_bits(plus(x, kTwo52)) ^ kBias; }
   FHERES_INLINE u64 to_residue(double x) const {
     const double r = settle(x);
-    return to_word(r < 0 ? plus(r, q) : r);
+    return to_bits(plus(r < 0 ? plus(r, q) : r, kTwo52)) ^ kBias;
   }
 
   FHERES_INLINE void forward(double& x, double& y, Root w) const {

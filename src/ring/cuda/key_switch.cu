@@ -102,7 +102,6 @@ struct FromDigits {
               tables.primes[prime]};
     }
   };
-  int most_limbs(const Tables& tables) const { return std::min(tables.digit_limbs, limbs); }
   template <class At>
   __device__ __forceinline__ Digit open(const Tables& tables, int digit, const At&) const {
     const int begin = digit * tables.digit_limbs;

@@ -1,9 +1,6 @@
 #include "ring/cuda/launch_list.hpp"
 
 #include <cstring>
-#include <mutex>
-#include <set>
-#include <utility>
 
 #include <fheres/base/check.hpp>
 
@@ -29,26 +26,6 @@ void queue_kernel(const LaunchShape& shape, void** arguments, cudaStream_t strea
   config.attrs = &early;
   config.numAttrs = 1;
   memory::cuda::check(cudaLaunchKernelExC(&config, shape.kernel, arguments), shape.name, __FILE__, __LINE__);
-}
-
-// Lets a kernel have all the shared memory that there is, once on each device: launches that are kept may ask for more than
-// later ones.
-void allow_shared(const LaunchShape& shape) {
-  static std::mutex mutex;
-  static std::set<std::pair<const void*, int>> allowed;
-  int device = 0;
-  FHERES_CUDA(cudaGetDevice(&device));
-  const std::lock_guard lock(mutex);
-  if (allowed.contains({shape.kernel, device})) return;
-  int most = 0;
-  FHERES_CUDA(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-  cudaFuncAttributes attributes = {};
-  FHERES_CUDA(cudaFuncGetAttributes(&attributes, shape.kernel));
-  most -= static_cast<int>(attributes.sharedSizeBytes);
-  FHERES_CUDA(cudaFuncSetAttribute(shape.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most));
-  FHERES_CUDA(cudaFuncSetAttribute(shape.kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
-                                   cudaSharedmemCarveoutMaxShared));
-  allowed.insert({shape.kernel, device});
 }
 
 }  // namespace
@@ -80,7 +57,11 @@ void LaunchList::queue(cudaStream_t stream) {
 
 void submit(const LaunchShape& shape, std::span<const Argument> arguments, cudaStream_t stream) {
   constexpr int kWithoutAsking = 48 * 1024;
-  if (shape.shared_bytes > kWithoutAsking) allow_shared(shape);
+  if (shape.shared_bytes > kWithoutAsking) {
+    memory::cuda::check(
+        cudaFuncSetAttribute(shape.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shape.shared_bytes),
+        shape.name, __FILE__, __LINE__);
+  }
   if (kept != nullptr) {
     FHERES_CHECK(stream == kept_stream);
     kept->add(shape, arguments);

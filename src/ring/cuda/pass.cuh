@@ -20,7 +20,6 @@ namespace fheres::ring::cuda {
 template <class P, int kRound>
 struct Points {
   static constexpr int kHeld = P::kHeld;
-  static constexpr int kThreads = P::kThreads;
   unsigned first;
 
   __device__ __forceinline__ Points() {

@@ -5,8 +5,6 @@
 #include <functional>
 #include <vector>
 
-#include "memory/cuda/check.hpp"
-
 namespace fheres::ring::cuda {
 namespace {
 
@@ -131,8 +129,6 @@ DeviceTables::DeviceTables(const Basis& basis, std::shared_ptr<memory::Driver> d
   tables_.special_limbs = basis.special_limbs();
   tables_.q_limbs = basis.q_limbs();
   tables_.digit_limbs = basis.digit_limbs();
-  FHERES_CUDA(cudaDeviceGetAttribute(&tables_.shared_bytes, cudaDevAttrMaxSharedMemoryPerMultiprocessor,
-                                     memory::cuda::ordinal(*driver_, device)));
 
   Packer packer;
   pack_roots(basis, packer, tables_);

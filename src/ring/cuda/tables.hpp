@@ -37,7 +37,6 @@ struct Tables {
   int special_limbs = 0;
   int q_limbs = 0;
   int digit_limbs = 0;
-  int shared_bytes = 0;                     // of a multiprocessor: what its blocks share
   const scheme::Modulus* primes = nullptr;  // [t]
   const unsigned* root_at = nullptr;        // [t]: where the prime's roots begin in forward and inverse
   const u64* forward = nullptr;             // [t][N] roots, as the prime's field reads them
