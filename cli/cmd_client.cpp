@@ -284,7 +284,7 @@ void add_encrypt(CLI::App& client, Action& action) {
 }  // namespace
 
 void add_client_options(CLI::App& command, ClientOptions& options) {
-  command.add_option("workload", options.workload, "the document")->required();
+  command.add_option("workload", options.workload, "the document")->required()->type_name("FILE");
   add_common(command, options.common);
   add_reading(command, options.planning);
 }

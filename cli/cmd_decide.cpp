@@ -7,19 +7,18 @@
 #include <fheres/report/text.hpp>
 
 #include "answer.hpp"
-#include "command.hpp"
 #include "document.hpp"
 
 namespace fheres::cli {
 namespace {
 
-struct Options {
-  std::string file;
-  CommonOptions common;
-  PlanningOptions planning;
-};
+std::string text_of(const documents::Model&, const workload::Rehearsal& rehearsal) {
+  return report::decisions_text(rehearsal);
+}
 
-ExitCode decide(const Options& options) {
+constexpr Answer kDecide{"fheres decide", text_of, report::decisions_json};
+
+ExitCode decide(const AnswerOptions& options) {
   const auto model = load_or_report(options.file, options.planning, options.common);
   if (!model) return ExitCode::invalid;
   if (std::holds_alternative<workload::Program>(*model)) {
@@ -27,26 +26,21 @@ ExitCode decide(const Options& options) {
                options.file);
     return ExitCode::invalid;
   }
-  const workload::Rehearsal rehearsal = rehearse(*model, options.planning);
-  if (options.common.json) {
-    fmt::print("{}", report::render(report::decisions_json(rehearsal, name_of(*model), options.file)));
-  } else if (!options.common.quiet) {
-    fmt::print("{}", report::decisions_text(rehearsal));
-  }
-  return exit_code_of(rehearsal);
+  return answer(kDecide, options, *model);
 }
 
 }  // namespace
 
 void add_decide(CLI::App& app, Action& action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<AnswerOptions>();
   CLI::App* command = app.add_subcommand(
       "decide",
       "the controller's decisions for a Request (or a Workload's stages): victims, reasons, states, plan");
-  command->add_option("file", options->file, "a document of kind Request or Workload")->required();
-  add_common(*command, options->common);
-  add_planning(*command, options->planning);
-  command->footer("example: fheres decide plans/automatic-rotate-scale.request.yaml");
+  command->add_option("file", options->file, "a document of kind Request or Workload")
+      ->required()
+      ->type_name("FILE");
+  add_answer_options(*command, *options);
+  command->footer("example: fheres decide samples/automatic-rotate-scale.request.yaml");
   command->callback([options, &action] { action = [options] { return decide(*options); }; });
 }
 

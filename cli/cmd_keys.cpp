@@ -74,7 +74,7 @@ void add_keys(CLI::App& app, Action& action) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
       "keys", "the keys that a client must make for a Workload: rotation, level, form, bytes");
-  command->add_option("workload", options->file, "the document")->required();
+  command->add_option("workload", options->file, "the document")->required()->type_name("FILE");
   add_common(*command, options->common);
   add_reading(*command, options->planning);
   command->footer("example: fheres keys samples/client-server.yaml --json");

@@ -1,25 +1,29 @@
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <fheres/ckks/value_file.hpp>
 #include <fheres/report/chrome_trace.hpp>
 #include <fheres/report/file.hpp>
 #include <fheres/report/rehearsal_json.hpp>
 #include <fheres/report/run_json.hpp>
+#include <fheres/report/table.hpp>
 #include <fheres/report/text.hpp>
 #include <fheres/ring/backend.hpp>
 #include <fheres/runtime/session.hpp>
 
 #include "answer.hpp"
+#include "baseline.hpp"
 #include "command.hpp"
+#include "device.hpp"
 #include "document.hpp"
 #include "features.hpp"
 #include "interrupt.hpp"
 #include "planned_run.hpp"
+#include "progress.hpp"
 #include "value_names.hpp"
 
 namespace fheres::cli {
@@ -30,32 +34,11 @@ struct Options {
   std::vector<std::string> devices{"auto"};
   std::optional<std::uint64_t> seed;
   int threads = 0;
-  std::string report_file, trace_file, outputs_folder;
+  int repeat = 1, warmup = 0;
+  std::string report_file, trace_file, outputs_folder, baseline;
   CommonOptions common;
   PlanningOptions planning;
 };
-
-/// Nothing where the text is a device; else why not.
-std::string check_device(const std::string& text) {
-  const auto at = memory::Location::from_name(text);
-  if (text == "auto" || text == "emulated" || (at && at->is_cuda())) return "";
-  return fmt::format("`{}` is no device; expected auto, emulated, or cuda:0 to cuda:127", text);
-}
-
-std::optional<runtime::DeviceChoice> device_choice(const std::vector<std::string>& names) {
-  runtime::DeviceChoice choice;
-  for (const std::string& name : names) {
-    if (const auto at = memory::Location::from_name(name)) {
-      choice.kind = runtime::DeviceChoice::Kind::cuda;
-      choice.devices.push_back(at->device());
-    } else if (names.size() > 1) {
-      return std::nullopt;
-    } else if (name == "emulated") {
-      choice.kind = runtime::DeviceChoice::Kind::emulated;
-    }
-  }
-  return choice;
-}
 
 /// What to do about a document that cannot run as it is planned; nothing where it can.
 std::optional<ExitCode> refuse(const workload::Rehearsal& rehearsal, const documents::Model& model,
@@ -83,16 +66,94 @@ ExitCode exit_code_of(const runtime::RunReport& report) {
   return ExitCode::failed;
 }
 
+/// Where stdout does not say it in words, stderr does.
+void say_failure(const runtime::RunReport& report) {
+  if (report.failure) fmt::print(stderr, "fheres: {}", report::verdict(report));
+}
+
+/// How long the stages of each run took, the last one's report included.
+struct Timings {
+  int warmup = 0;
+  std::vector<std::int64_t> stages_ns;
+
+  std::vector<std::int64_t> sorted() const {
+    std::vector<std::int64_t> times = stages_ns;
+    std::sort(times.begin(), times.end());
+    return times;
+  }
+  report::Json json() const {
+    const auto times = sorted();
+    return {{"warmup", warmup},
+            {"stages_ns", stages_ns},
+            {"median_ns", times[times.size() / 2]},
+            {"fastest_ns", times.front()},
+            {"slowest_ns", times.back()}};
+  }
+  std::string text() const {
+    const auto duration = [](std::int64_t ns) { return report::format_duration(static_cast<double>(ns)); };
+    const auto times = sorted();
+    return fmt::format("{} runs{}: stages took {} in the median, {} at best, {} at worst\n", times.size(),
+                       warmup == 0 ? "" : fmt::format(" after {} to warm up", warmup),
+                       duration(times[times.size() / 2]), duration(times.front()), duration(times.back()));
+  }
+};
+
+/// Each run starts from the beginning, with keys of its own. The first that is not done is the last.
+runtime::RunReport run_repeatedly(const workload::Workload& workload, const runtime::Machine& machine,
+                                  const runtime::SessionOptions& session, int repeat, Timings& timings) {
+  for (int i = 0;; ++i) {
+    runtime::RunReport report = runtime::run(workload, machine, session);
+    if (i >= timings.warmup) timings.stages_ns.push_back(report.stages_ns());
+    if (report.status != runtime::RunStatus::done || i + 1 >= timings.warmup + repeat) return report;
+  }
+}
+
+/// A run that ended before it began: its report says why.
+runtime::RunReport failed_report(const Error& error) {
+  runtime::RunReport report;
+  report.status = runtime::RunStatus::failed;
+  report.failure = runtime::RunFailure{error.code(), error.what(), "", "placement"};
+  return report;
+}
+
+runtime::RunReport execute(const workload::Workload& workload, const runtime::DeviceChoice& choice,
+                           bool planned, const Options& options, Timings& timings) {
+  runtime::Machine machine;
+  try {
+    machine = runtime::select_machine(choice, workload);
+  } catch (const Error& error) {
+    return failed_report(error);
+  }
+  if (!machine.note.empty() && !options.common.quiet) fmt::print(stderr, "{}\n", machine.note);
+  ProgressLine line(options.common);
+  runtime::SessionOptions session;
+  session.seed = options.seed;
+  session.threads = options.threads;
+  session.decide.search_state_limit = options.planning.search_state_limit;
+  session.interrupted = &interrupt_flag();
+  session.progress = line.listener();
+  session.undisturbed = planned;
+  session.time_operations = !planned || !options.trace_file.empty();
+  if (!options.outputs_folder.empty()) {
+    std::filesystem::create_directories(options.outputs_folder);
+    session.output = [&](const workload::Value& value, std::span<const std::byte> bytes) {
+      ckks::save_value(*workload.world.parameters,
+                       options.outputs_folder / std::filesystem::path(file_name(value.name.text)),
+                       {value.name.text, *value.type}, bytes);
+    };
+  }
+  return run_repeatedly(workload, machine, session, options.repeat, timings);
+}
+
 ExitCode run(const Options& options) {
   const auto choice = device_choice(options.devices);
-  if (!choice) {
-    fmt::print(stderr, "fheres: several --device must all be cuda devices\n");
-    return ExitCode::invalid;
-  }
+  if (!choice) return ExitCode::invalid;
   auto model = load_or_report(options.file, options.planning, options.common);
   if (!model) return ExitCode::invalid;
   const workload::Workload* workload = as_workload(*model, options.file);
   if (workload == nullptr || !files_are_there(*workload, options.common)) return ExitCode::invalid;
+  std::optional<Baseline> baseline = Baseline::read(options.baseline, name_of(*model));
+  if (!baseline) return ExitCode::invalid;
   std::optional<PlannedRun> planned;
   if (!options.plan_file.empty()) {
     planned = follow_plan(*workload, {options.file, options.plan_file, options.machine_file},
@@ -103,43 +164,28 @@ ExitCode run(const Options& options) {
   }
   if (const auto code = refuse(rehearse(*model, options.planning), *model, options)) return *code;
   ring::use_threads(options.threads);
-  const runtime::Machine machine = runtime::select_machine(*choice, *workload);
-  if (!machine.note.empty() && !options.common.quiet) fmt::print(stderr, "{}\n", machine.note);
-
-  runtime::SessionOptions session;
-  session.seed = options.seed;
-  session.threads = options.threads;
-  session.decide.search_state_limit = options.planning.search_state_limit;
-  session.interrupted = &interrupt_flag();
-  session.undisturbed = planned.has_value();
-  session.time_operations = !planned || !options.trace_file.empty();
-  if (!options.common.quiet && !options.common.json && isatty(STDERR_FILENO) == 1) {
-    session.progress = [](const std::string& what) { fmt::print(stderr, "\r\033[K{}", what); };
-  }
-  if (!options.outputs_folder.empty()) {
-    std::filesystem::create_directories(options.outputs_folder);
-    session.output = [&](const workload::Value& value, std::span<const std::byte> bytes) {
-      ckks::save_value(*workload->world.parameters,
-                       options.outputs_folder / std::filesystem::path(file_name(value.name.text)),
-                       {value.name.text, *value.type}, bytes);
-    };
-  }
-  const runtime::RunReport result = runtime::run(*workload, machine, session);
-  if (session.progress) fmt::print(stderr, "\r\033[K");
+  Timings timings{options.warmup, {}};
+  const runtime::RunReport result = execute(*workload, *choice, planned.has_value(), options, timings);
 
   report::RunContext context{kVersion, options.file, hash_of_file(options.file), name_of(*model)};
   if (planned) context.plan = planned->plan;
-  const report::Json json = report::run_json(result, context);
+  report::Json json = report::run_json(result, context);
+  const bool repeated = options.repeat + options.warmup > 1 && !timings.stages_ns.empty();
+  if (repeated) json["timing"]["repeats"] = timings.json();
+  const ExitCode code = baseline->judge(exit_code_of(result), json);
   if (!options.report_file.empty()) report::write_file(options.report_file, report::render(json));
   if (!options.trace_file.empty())
     report::write_file(options.trace_file, report::chrome_trace(report::read_timeline(json)).dump() + "\n");
   if (options.common.json) {
     fmt::print("{}", report::render(json));
   } else if (!options.common.quiet) {
+    if (repeated) fmt::print("{}", timings.text());
     if (planned) fmt::print("{}\n", report::plan_text(result, planned->plan));
     fmt::print("{}", report::run_text(result));
   }
-  return exit_code_of(result);
+  if (options.common.json || options.common.quiet) say_failure(result);
+  baseline->say();
+  return code;
 }
 
 }  // namespace
@@ -148,13 +194,11 @@ void add_run(CLI::App& app, Action& action) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
       "run", "executes a Workload with real CKKS values under its budgets, and checks every kept output");
-  command->add_option("workload", options->file, "the document")->required();
-  command
-      ->add_option("--device", options->devices,
-                   "auto, emulated, or cuda:N; `cuda:3` binds the document's cuda:0 to that device, several "
-                   "are bound in order")
-      ->check(check_device)
-      ->take_all();
+  command->add_option("workload", options->file, "the document")->required()->type_name("FILE");
+  add_device(*command, options->devices,
+             "auto (as a GPU is there or not), emulated, or cuda:N; `cuda:3` binds the document's cuda:0 to "
+             "that device, several are bound "
+             "in order");
   command->add_option("--plan", options->plan_file,
                       "a Plan that was compiled from this workload: executed exactly, nothing is decided");
   command->add_option("--machine", options->machine_file,
@@ -164,10 +208,19 @@ void add_run(CLI::App& app, Action& action) {
   command->add_option("--threads", options->threads, "threads of the cpu back end; 0: one a core")
       ->check(CLI::Range(0, 1024))
       ->capture_default_str();
-  command->add_option("--outputs", options->outputs_folder,
-                      "a folder for the kept outputs, each as NAME.safetensors, for `client decrypt`");
-  command->add_option("--report", options->report_file, "where to write the JSON report");
-  command->add_option("--trace", options->trace_file, "where to write the Chrome trace");
+  command->add_option("--repeat", options->repeat, "runs so often, and reports the last run and all times")
+      ->check(CLI::Range(1, 100'000))
+      ->capture_default_str();
+  command->add_option("--warmup", options->warmup, "runs so often before that, with times that do not count")
+      ->check(CLI::Range(0, 100'000))
+      ->capture_default_str();
+  command
+      ->add_option("--outputs", options->outputs_folder,
+                   "a folder for the kept outputs, each as NAME.safetensors, for `client decrypt`")
+      ->type_name("FOLDER");
+  command->add_option("--report", options->report_file, "where to write the JSON report")->type_name("FILE");
+  command->add_option("--trace", options->trace_file, "where to write the Chrome trace")->type_name("FILE");
+  add_baseline(*command, options->baseline);
   add_common(*command, options->common);
   add_planning(*command, options->planning);
   command->footer(

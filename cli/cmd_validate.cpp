@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "ci_output.hpp"
 #include "command.hpp"
 #include "document.hpp"
 
@@ -25,43 +26,34 @@ std::string counts_of(const workload::Machine& machine) {
 }
 
 std::string counts_of(const documents::Model& model) {
-  return std::visit(
-      [&](const auto& item) {
-        if constexpr (requires { item.requests; }) {
-          return fmt::format("{}, {}", plural(item.world.values.size(), "value"),
-                             plural(item.requests.size(), "request"));
-        } else {
-          return fmt::format("{}, {}", plural(item.world.values.size(), "value"),
-                             plural(item.stages.size(), "stage"));
-        }
-      },
-      model);
+  const std::size_t values = std::visit([](const auto& item) { return item.world.values.size(); }, model);
+  const bool requests = std::holds_alternative<workload::RequestSet>(model);
+  return fmt::format("{}, {}", plural(values, "value"),
+                     plural(parts_of(model).size(), requests ? "request" : "stage"));
 }
 
 ExitCode validate(const Options& options) {
   bool good = true;
-  report::Json files = report::Json::array();
+  std::vector<std::pair<std::string, documents::Loaded>> files;
+  std::vector<report::Case> cases;
   for (const std::string& file : options.files) {
-    const documents::Loaded loaded =
-        documents::load(file, {options.planning.allow_outside, budgets_of(options.planning), true});
+    documents::Loaded loaded = documents::load(file, {options.planning.allow_outside, {}, true});
     good = good && loaded.valid();
-    if (options.common.json) {
-      files.push_back(
-          {{"file", file},
-           {"valid", loaded.valid()},
-           {"kind", loaded.valid() ? report::Json(documents::kind_of(loaded)) : report::Json(nullptr)},
-           {"diagnostics", diagnostics_json(loaded)}});
-    } else if (!loaded.valid()) {
+    if (!loaded.valid() && !options.common.json) {
       print_diagnostics(loaded, options.common);
-    } else if (!options.common.quiet) {
+    } else if (options.common.format == "text" && !options.common.json && !options.common.quiet) {
       fmt::print("{}: valid {} `{}` ({})\n", file, documents::kind_of(loaded),
                  loaded.machine ? loaded.machine->name : name_of(*loaded.model),
                  loaded.machine ? counts_of(*loaded.machine) : counts_of(*loaded.model));
     }
+    cases.push_back(case_of(file, loaded));
+    loaded.sources.clear();
+    if (options.common.json) files.emplace_back(file, std::move(loaded));
   }
-  if (options.common.json) {
-    fmt::print("{}", report::render(
-                         {{"schema", "fheres/validation/v1"}, {"valid", good}, {"files", std::move(files)}}));
+  if (is_for_ci(options.common)) {
+    print_for_ci(options.common, "fheres validate", "documents", cases);
+  } else if (options.common.json) {
+    fmt::print("{}", report::render(validation_json(files)));
   }
   return good ? ExitCode::done : ExitCode::invalid;
 }
@@ -72,9 +64,12 @@ void add_validate(CLI::App& app, Action& action) {
   auto options = std::make_shared<Options>();
   CLI::App* command =
       app.add_subcommand("validate", "reads documents strictly and reports every problem at file:line:col");
-  command->add_option("file", options->files, "documents: Workload, Plan, Request or Machine")->required();
+  command->add_option("file", options->files, "documents: Workload, Plan, Request or Machine")
+      ->required()
+      ->type_name("FILE");
   command->add_flag("--allow-outside", options->planning.allow_outside,
                     "let a document name files outside of its own folder");
+  add_format(*command, options->common);
   add_common(*command, options->common);
   command->footer("example: fheres validate samples/*.yaml plans/*.yaml");
   command->callback([options, &action] { action = [options] { return validate(*options); }; });

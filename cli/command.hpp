@@ -27,5 +27,10 @@ void add_calibrate(CLI::App& app, Action& action);
 void add_devices(CLI::App& app, Action& action);
 void add_keys(CLI::App& app, Action& action);
 void add_client(CLI::App& app, Action& action);
+void add_init(CLI::App& app, Action& action);
+void add_schema(CLI::App& app, Action& action);
+/// `completion` and `man` say what the parser knows once all commands are there.
+void add_completion(CLI::App& app, Action& action);
+void add_man(CLI::App& app, Action& action);
 
 }  // namespace fheres::cli

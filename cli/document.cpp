@@ -9,13 +9,37 @@
 
 #include <fheres/base/sha256.hpp>
 
+#include "ci_output.hpp"
+
 namespace fheres::cli {
+namespace {
+
+report::Json diagnostics_json(const documents::Loaded& loaded) {
+  report::Json list = report::Json::array();
+  for (const documents::Diagnostic& item : loaded.diagnostics) {
+    list.push_back({{"code", item.code},
+                    {"file", item.place.file.str()},
+                    {"line", item.place.line},
+                    {"column", item.place.column},
+                    {"message", item.message},
+                    {"hint", item.hint.empty() ? report::Json(nullptr) : report::Json(item.hint)}});
+  }
+  return list;
+}
+
+}  // namespace
 
 std::optional<documents::Model> load_or_report(const std::string& file, const PlanningOptions& planning,
                                                const CommonOptions& common) {
   documents::Loaded loaded = documents::load(file, {planning.allow_outside, budgets_of(planning)});
-  if (!loaded.model) print_diagnostics(loaded, common);
-  return std::move(loaded.model);
+  if (loaded.model) return std::move(loaded.model);
+  print_diagnostics(loaded, common);
+  if (is_for_ci(common)) {
+    print_for_ci(common, "fheres", file, {case_of(file, loaded)});
+  } else if (common.json) {
+    fmt::print("{}", report::render(validation_json({{file, std::move(loaded)}})));
+  }
+  return std::nullopt;
 }
 
 const workload::Workload* as_workload(const documents::Model& model, const std::string& file) {
@@ -61,17 +85,18 @@ void print_diagnostics(const documents::Loaded& loaded, const CommonOptions& com
   fmt::print(stderr, "{} problem{}\n", count, count == 1 ? "" : "s");
 }
 
-report::Json diagnostics_json(const documents::Loaded& loaded) {
+report::Json validation_json(const std::vector<std::pair<std::string, documents::Loaded>>& files) {
+  bool good = true;
   report::Json list = report::Json::array();
-  for (const documents::Diagnostic& item : loaded.diagnostics) {
-    list.push_back({{"code", item.code},
-                    {"file", item.place.file.str()},
-                    {"line", item.place.line},
-                    {"column", item.place.column},
-                    {"message", item.message},
-                    {"hint", item.hint.empty() ? report::Json(nullptr) : report::Json(item.hint)}});
+  for (const auto& [file, loaded] : files) {
+    good = good && loaded.valid();
+    list.push_back(
+        {{"file", file},
+         {"valid", loaded.valid()},
+         {"kind", loaded.valid() ? report::Json(documents::kind_of(loaded)) : report::Json(nullptr)},
+         {"diagnostics", diagnostics_json(loaded)}});
   }
-  return list;
+  return {{"schema", "fheres/validation/v1"}, {"valid", good}, {"files", std::move(list)}};
 }
 
 std::string hash_of_file(const std::string& file) {
@@ -81,6 +106,25 @@ std::string hash_of_file(const std::string& file) {
 
 const std::string& name_of(const documents::Model& model) {
   return std::visit([](const auto& item) -> const std::string& { return item.metadata.name.text; }, model);
+}
+
+const workload::Place& place_of(const documents::Model& model) {
+  return std::visit([](const auto& item) -> const workload::Place& { return item.metadata.name.place; },
+                    model);
+}
+
+std::vector<report::Part> parts_of(const documents::Model& model) {
+  return std::visit(
+      [](const auto& item) {
+        std::vector<report::Part> parts;
+        if constexpr (requires { item.requests; }) {
+          for (const auto& request : item.requests) parts.push_back(request.name);
+        } else {
+          for (const auto& stage : item.stages) parts.push_back(stage.name);
+        }
+        return parts;
+      },
+      model);
 }
 
 }  // namespace fheres::cli

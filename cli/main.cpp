@@ -7,17 +7,18 @@
 
 #include "command.hpp"
 #include "features.hpp"
+#include "manual.hpp"
 
 int main(int argc, char** argv) {
   using fheres::cli::ExitCode;
   CLI::App app("decides, proves and executes where the values of encrypted computation live", "fheres");
+  fheres::cli::use_manual(app);
   app.require_subcommand(1);
-  app.set_version_flag("--version", fheres::cli::version_text());
+  app.set_version_flag("--version", fheres::cli::version_text(), "the version, and what this build can do");
   app.footer(
       "`fheres COMMAND --help` shows an example. Exit codes: 0 done or feasible, 1 the answer is no, 2 usage "
-      "or invalid\n"
-      "document, 3 inconclusive, 4 failed while running, 5 a result is wrong, 6 regression, 130 "
-      "interrupted.");
+      "or invalid document, 3 inconclusive, 4 failed while running, 5 a result is wrong, 6 worse than the "
+      "baseline, 130 interrupted.");
   fheres::cli::Action action;
   fheres::cli::add_validate(app, action);
   fheres::cli::add_explain(app, action);
@@ -34,6 +35,10 @@ int main(int argc, char** argv) {
   fheres::cli::add_calibrate(app, action);
   fheres::cli::add_keys(app, action);
   fheres::cli::add_client(app, action);
+  fheres::cli::add_init(app, action);
+  fheres::cli::add_schema(app, action);
+  fheres::cli::add_completion(app, action);
+  fheres::cli::add_man(app, action);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -30,17 +30,32 @@ std::pair<memory::Location, Bytes> parse_budget(const std::string& text) {
 }  // namespace
 
 void add_common(CLI::App& command, CommonOptions& options) {
-  command.add_flag("--json", options.json, "one JSON object on stdout, messages on stderr");
+  CLI::Option* json =
+      command.add_flag("--json", options.json, "one JSON object on stdout, messages on stderr");
+  if (CLI::Option* format = command.get_option_no_throw("--format")) json->excludes(format);
   command.add_flag("--quiet,-q", options.quiet, "no text on stdout");
-  command.add_option("--color", options.color, "colour of messages: auto, always or never")
+  command
+      .add_option("--color", options.color, "colour of messages; auto: on a terminal, unless NO_COLOR is set")
       ->check(CLI::IsMember({"auto", "always", "never"}))
       ->capture_default_str();
+}
+
+void add_format(CLI::App& command, CommonOptions& options) {
+  command
+      .add_option(
+          "--format", options.format,
+          "what goes to stdout: text, json (as --json), junit (a test case a stage), sarif (a result a "
+          "finding)")
+      ->check(CLI::IsMember({"text", "json", "junit", "sarif"}))
+      ->capture_default_str()
+      ->each([&options](const std::string& format) { options.json = format == "json"; });
 }
 
 void add_planning(CLI::App& command, PlanningOptions& options) {
   command
       .add_option("--budget", options.budgets,
                   "LOCATION=SIZE, for example cuda:0=24GiB; over the document's budget; repeatable")
+      ->type_name("BUDGET")
       ->check([](const std::string& text) {
         try {
           parse_budget(text);

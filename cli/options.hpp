@@ -18,6 +18,7 @@ struct CommonOptions {
   bool json = false;   // one object on stdout, messages on stderr
   bool quiet = false;  // no text on stdout; the exit code says it
   std::string color = "auto";
+  std::string format = "text";  // or json, junit, sarif
 };
 
 /// What commands that read a document for planning take.
@@ -28,6 +29,8 @@ struct PlanningOptions {
 };
 
 void add_common(CLI::App& command, CommonOptions& options);
+/// `--format`, for commands whose answer has parts that pass or fail. Call it before add_common.
+void add_format(CLI::App& command, CommonOptions& options);
 void add_planning(CLI::App& command, PlanningOptions& options);
 /// Of those, what matters to a command that reads a document and plans nothing.
 void add_reading(CLI::App& command, PlanningOptions& options);

@@ -12,7 +12,7 @@ namespace fheres::documents {
 namespace {
 
 // Codes are grouped: 00 files, 01 shape, 02 parameters, 03 names and values, 04 stages and operations, 05 plans,
-// 06 expansion. A code that is no longer used stays retired.
+// 06 expansion, 09 answers. A code that is no longer used stays retired.
 constexpr Code kCodes[] = {
     {"FHR0001", "a file cannot be read"},
     {"FHR0002", "a file is larger than 16 MiB, or has more than a million nodes"},
@@ -77,6 +77,9 @@ constexpr Code kCodes[] = {
     {"FHR0605", "the `for` of a document make more than 1,000,000 items, or more text than 64 MiB"},
     {"FHR0701", "a time or a rate is not written as one"},
     {"FHR0702", "a machine says something twice, or something that cannot be"},
+    {"FHR0901", "what is asked for does not fit, and cannot be made to"},
+    {"FHR0902", "the search limit was reached before an answer was"},
+    {"FHR0903", "bytes moved, a peak or the predicted time are worse than the baseline's"},
 };
 
 constexpr std::size_t kWindow = 120;  // characters of a source line that are shown

@@ -91,6 +91,24 @@ Json traffic_json(const runtime::RunReport& report) {
   return traffic;
 }
 
+/// What failed, and how much was committed before it.
+Json failure_json(const runtime::RunReport& report, const NameOf& names) {
+  if (!report.failure) return nullptr;
+  const runtime::RunFailure& failure = *report.failure;
+  std::size_t stages = 0, transitions = 0;
+  for (const runtime::StageRun& stage : report.stages) {
+    stages += stage.complete ? 1 : 0;
+    if (!stage.complete) transitions = stage.report.actions.size();
+  }
+  return {{"code", failure.code},
+          {"message", failure.message},
+          {"stage", failure.stage},
+          {"phase", failure.phase},
+          {"action", failure.action ? to_json(*failure.action, names) : Json(nullptr)},
+          {"index", failure.index ? Json(*failure.index) : Json(nullptr)},
+          {"committed", {{"stages", stages}, {"transitions", transitions}}}};
+}
+
 /// Lives and charges over time: which samples there are hangs on when asynchronous copies end.
 Json observed_json(const runtime::RunReport& report) {
   Json lives = Json::array();
@@ -125,19 +143,12 @@ Json run_json(const runtime::RunReport& report, const RunContext& context) {
   for (const runtime::StageRun& stage : report.stages) stages.push_back(stage_json(stage, names));
   Json placement = Json::array();
   for (const auto& transition : report.placement) placement.push_back(to_json(transition, names));
-  Json failure = nullptr;
-  if (report.failure) {
-    failure = {{"code", report.failure->code},
-               {"message", report.failure->message},
-               {"stage", report.failure->stage},
-               {"phase", report.failure->phase}};
-  }
   return {
       {"schema", "fheres/run/v1"},
       {"tool", {{"name", "fheres"}, {"version", context.tool_version}}},
       {"document", {{"file", context.document}, {"sha256", context.document_sha256}, {"name", context.name}}},
       {"plan", context.plan ? plan_json(report, *context.plan) : Json(nullptr)},
-      {"outcome", {{"status", runtime::name(report.status)}, {"failure", std::move(failure)}}},
+      {"outcome", {{"status", runtime::name(report.status)}, {"failure", failure_json(report, names)}}},
       {"device", {{"driver", report.driver}, {"name", report.device}}},
       {"parameters",
        {{"name", report.parameters},

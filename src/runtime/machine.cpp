@@ -88,8 +88,12 @@ int devices_needed(const workload::Workload& workload) {
 }
 
 Machine select_machine(const DeviceChoice& choice, const workload::Workload& workload) {
-  Machine machine = select_machine(choice, devices_needed(workload));
-  for (const auto& [a, b] : workload.world.peers) {
+  return select_machine(choice, workload.world, devices_needed(workload));
+}
+
+Machine select_machine(const DeviceChoice& choice, const workload::World& world, int devices) {
+  Machine machine = select_machine(choice, devices);
+  for (const auto& [a, b] : world.peers) {
     if (machine.driver->are_peers(a, b)) continue;
     throw memory::DeviceError(
         "choosing devices",

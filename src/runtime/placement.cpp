@@ -78,6 +78,16 @@ std::vector<std::byte> read(residency::Manager& manager, residency::HandleId val
   return bytes;
 }
 
+void fill(residency::Manager& manager, const memory::Extent& block) {
+  write(manager, block, std::vector<std::byte>(block.bytes, kOpaquePattern));
+}
+
+residency::HandleId place_opaque(residency::Manager& manager, const workload::Value& value) {
+  residency::Allocation allocation = manager.allocate(value.at.front(), value.spec.logical_bytes);
+  fill(manager, allocation.extent());
+  return manager.adopt(std::move(allocation), value.at.front(), value.spec);
+}
+
 bool is_made_by_client(const workload::Value& value) {
   return value.type && !value.produced_by && !value.backing && !value.source && !value.file;
 }
@@ -86,11 +96,8 @@ residency::HandleId place(residency::Manager& manager, const workload::Value& va
                           std::vector<std::byte> made) {
   if (value.source)
     return manager.register_source(value.spec, source_of(manager, value, origins), *value.source);
-  if (!value.type) {
-    made.assign(value.spec.logical_bytes, kOpaquePattern);
-  } else if (value.file) {
-    made = bytes_of(value, origins);
-  }
+  if (!value.type) return place_opaque(manager, value);
+  if (value.file) made = bytes_of(value, origins);
   residency::Allocation allocation = manager.allocate(value.at.front(), value.spec.logical_bytes);
   write(manager, allocation.extent(), made);
   return manager.adopt(std::move(allocation), value.at.front(), value.spec);

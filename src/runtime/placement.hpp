@@ -14,6 +14,8 @@ namespace fheres::runtime {
 
 /// Copies host bytes into a block anywhere, complete on return.
 void write(residency::Manager& manager, const memory::Extent& destination, std::span<const std::byte> bytes);
+/// The same with the pattern that opaque values hold.
+void fill(residency::Manager& manager, const memory::Extent& block);
 /// The bytes of a managed value, copied from wherever it is; complete on return.
 std::vector<std::byte> read(residency::Manager& manager, residency::HandleId value);
 
@@ -30,6 +32,8 @@ bool is_made_by_client(const workload::Value& value);
 /// fixed pattern.
 residency::HandleId place(residency::Manager& manager, const workload::Value& value, Origins origins,
                           std::vector<std::byte> made);
+/// The same for an opaque value, for which nothing has to be made.
+residency::HandleId place_opaque(residency::Manager& manager, const workload::Value& value);
 /// Registers a full key that is expanded from its seeded half, or a prepared plaintext from its compact form, wherever
 /// it is wanted (R66). `contexts` gives the context
 /// that computes at a location; both it and the value outlive the manager.

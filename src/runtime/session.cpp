@@ -46,8 +46,12 @@ class Session {
       place_values();
       for (const workload::Stage& stage : workload_.stages) run_stage(stage);
       phase_ = "check";
-      if (!unchecked_.empty()) tell("checks");
+      if (!unchecked_.empty()) tell("checks", operations_before_);
       while (!unchecked_.empty()) check_next();
+    } catch (const residency::PlanExecutionError& error) {
+      fail(error.code(), error.what());
+      report_.failure->action = error.action;
+      report_.failure->index = error.index;
     } catch (const Interrupted&) {
       report_.status = RunStatus::interrupted;
       report_.failure = RunFailure{"run/interrupted", "stopped at an operation boundary", stage_, phase_};
@@ -109,7 +113,7 @@ class Session {
   }
 
   void place_values() {
-    tell("keys and inputs");
+    tell("keys and inputs", 0);
     const std::vector<workload::Value>& values = workload_.world.values;
     client_ = std::make_unique<Client>(*workload_.world.parameters, report_.seed);
     files_ = std::make_unique<ValueFiles>(*workload_.world.parameters);
@@ -151,8 +155,9 @@ class Session {
 
   void run_stage(const workload::Stage& stage) {
     stop_if_asked();
-    tell(stage.name.text);
     stage_ = stage.name.text;
+    if (report_.stages.empty()) start_counting();
+    tell(stage_, operations_before_);
     const Annotation annotation(Annotation::Kind::stage, stage_);
     StageRun& run = report_.stages.emplace_back();
     run.name = stage_;
@@ -213,8 +218,11 @@ class Session {
   void run_scope(const workload::Stage& stage, StageRun& run, std::optional<std::uint64_t> version) {
     residency::Scope scope = manager_->scope(run.plan, arrivals_, version);
     const std::size_t index = report_.stages.size() - 1;
+    std::size_t counted = 0;
     const auto record = [&] {
       run.report = scope.report();
+      for (; counted < run.report.actions.size(); ++counted)
+        progress_.moved_bytes += run.report.actions[counted].transition.bytes;
       recorder_->note_actions(index, run.report.actions.size(), now_ns());
     };
     const auto record_end = [&] {
@@ -229,13 +237,21 @@ class Session {
       if (!run.decision) run.explanation = *scope.explanation();
       record();
       phase_ = "body";
-      BodyContext context{*manager_, scope, workload_.world,          handles_,
-                          nullptr,   {},    options_.time_operations, options_.interrupted};
+      BodyContext context{*manager_,
+                          scope,
+                          workload_.world,
+                          handles_,
+                          nullptr,
+                          {},
+                          options_.time_operations,
+                          options_.interrupted,
+                          [&](std::size_t done) { tell(stage_, operations_before_ + done); }};
       if (!stage.body.empty()) {
         context.evaluator = &evaluators_.at(*stage.at);
         if (stage.at->is_cuda()) context.consumer = consumers_.at(*stage.at);
       }
       annotated([&] { run_body(stage, context, run); });
+      operations_before_ += stage.body.size();
       recorder_->note_outputs(index, now_ns());
       phase_ = "exit";
       annotated([&] { scope.close(); });
@@ -301,14 +317,20 @@ class Session {
       result.skipped = "the clear text of an input is not known";
     } else {
       compare(actual, expected, result);
+      note_error(result);
     }
     report_.checks.push_back(std::move(result));
     told.expected = true;
     for (const workload::Expectation* expectation : said) {
       told.tolerance = expectation->tolerance.value_or(workload_.checks.tolerance);
       compare(actual, expected_slots(*expectation, actual.size()), told);
+      note_error(told);
       report_.checks.push_back(told);
     }
+  }
+
+  void note_error(const CheckRun& result) {
+    progress_.largest_error = std::max(progress_.largest_error.value_or(0), result.largest_error);
   }
 
   static void compare(const std::vector<double>& actual, const std::vector<double>& expected,
@@ -339,8 +361,20 @@ class Session {
     if (options_.interrupted != nullptr && options_.interrupted->load()) throw Interrupted{};
   }
 
-  void tell(const std::string& what) const {
-    if (options_.progress) options_.progress(what);
+  void start_counting() {
+    for (const workload::Stage& stage : workload_.stages) progress_.total += stage.body.size();
+    stages_start_ns_ = now_ns();
+  }
+
+  void tell(const std::string& what, std::size_t done) {
+    if (!options_.progress) return;
+    progress_.what = what;
+    progress_.done = done;
+    if (done != 0) {
+      const double each = static_cast<double>(now_ns() - stages_start_ns_) / static_cast<double>(done);
+      progress_.left_ns = static_cast<std::int64_t>(each * static_cast<double>(progress_.total - done));
+    }
+    options_.progress(progress_);
   }
 
   void fail(const std::string& code, const std::string& message) {
@@ -407,6 +441,9 @@ class Session {
   std::size_t shadowed_ = 0;  // stages whose clear text is known
   std::mutex warnings_mutex_;
   std::string stage_, phase_;
+  Progress progress_;
+  std::size_t operations_before_ = 0;  // of the stages that are over
+  std::int64_t stages_start_ns_ = 0;
   std::vector<residency::HandleId> handles_;
   control::DeterministicTieredLRU policy_;
   control::ValueMetadata metadata_;

@@ -15,6 +15,9 @@ namespace {
 
 using workload::Operand;
 
+// Enough that the device never waits for the host.
+constexpr std::size_t kAhead = 8;
+
 class BodyRunner {
  public:
   BodyRunner(const workload::Stage& stage, const BodyContext& context, StageRun& run)
@@ -28,6 +31,7 @@ class BodyRunner {
       for (std::size_t next = 0; next < stage_.body.size();) {
         if (context_.interrupted != nullptr && context_.interrupted->load()) throw Interrupted{};
         next = queue(next);
+        stay_close(next);
       }
     } catch (...) {
       // Storage that queued work uses must outlive it, whatever went wrong.
@@ -186,6 +190,20 @@ class BodyRunner {
     return end;
   }
 
+  /// Waits until the device is no more than kAhead calls behind.
+  void stay_close(std::size_t queued) {
+    std::size_t over = queued;
+    if (context_.consumer) {
+      memory::Driver& driver = context_.manager.driver();
+      ahead_.emplace_back(driver.record(context_.consumer), queued);
+      if (ahead_.size() <= kAhead) return;
+      driver.synchronize(ahead_.front().first);
+      over = ahead_.front().second;
+      ahead_.pop_front();
+    }
+    if (context_.progress) context_.progress(over);
+  }
+
   void note(std::size_t step, std::size_t end) {
     OperationRun item;
     item.operation = std::string(workload::name(stage_.body[step]));
@@ -248,6 +266,7 @@ class BodyRunner {
   std::vector<residency::Lease> leases_;
   std::map<residency::HandleId, std::size_t> lease_of_;
   std::deque<std::int64_t> marks_;
+  std::deque<std::pair<memory::Event, std::size_t>> ahead_;  // operations up to which may not be over
   std::deque<StallRun> stalls_;
 };
 

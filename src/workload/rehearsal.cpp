@@ -24,21 +24,23 @@ struct Body {
 
 class Rehearser {
  public:
-  Rehearser(const World& world, const control::DecideOptions& options)
+  Rehearser(const World& world, const control::DecideOptions& options, const Witness* witness)
       : world_(world),
+        witness_(witness),
         options_(world.policy.applied_to(options)),
         policy_(policy_of(world)),
         handles_(world.values.size()),
-        result_{Answer::feasible,
-                {},
-                {},
-                {},
-                {},
-                {},
-                0,
-                0,
-                State(kRehearsal, world.budgets(), {}, world.copies()),
-                residency::Layout(world.budgets())} {
+        result_{
+            Answer::feasible,
+            {},
+            {},
+            {},
+            {},
+            {},
+            0,
+            0,
+            State(witness != nullptr ? witness->manager : kRehearsal, world.budgets(), {}, world.copies()),
+            residency::Layout(world.budgets())} {
     for (const auto& [at, budget] : world.budgets()) followed_.push_back(at);
   }
 
@@ -53,7 +55,9 @@ class Rehearser {
         return false;
       }
     }
-    result_.placement = residency::simulate(result_.state, "initial placement", {}).explanation;
+    result_.placement = witness_ != nullptr
+                            ? witness_->place()
+                            : residency::simulate(result_.state, "initial placement", {}).explanation;
     note_peaks(result_.placement, "");
     return true;
   }
@@ -61,7 +65,9 @@ class Rehearser {
   bool run(const control::Request& request, const Place& place, const Body& body) {
     StageRehearsal& stage = add_stage(request.name, place);
     settle_arrivals();
-    control::Outcome outcome = control::decide(result_.state, request, policy_, metadata_, options_);
+    control::Outcome outcome = witness_ != nullptr
+                                   ? witness_->decide(request, policy_, metadata_, options_)
+                                   : control::decide(result_.state, request, policy_, metadata_, options_);
     if (auto* infeasible = std::get_if<control::Infeasible>(&outcome)) {
       stage.infeasible = std::move(*infeasible);
       return fail(stage, Answer::infeasible, stage.infeasible->reason);
@@ -73,6 +79,8 @@ class Rehearser {
                               stage.inconclusive->detail));
     }
     stage.decision = std::get<control::Decision>(std::move(outcome));
+    // A witness's own count of what happened means nothing outside of it.
+    stage.decision->expected_version = result_.state.version();
     stage.decision->plan.produce = body.produce;
     stage.decision->plan.workspace = body.workspace;
     if (!run_plan(stage, stage.decision->plan)) return false;
@@ -97,6 +105,7 @@ class Rehearser {
         return fail(result_.stages.back(), Answer::infeasible, residency::describe(*refusal, result_.state));
       }
       for (const Location at : followed_) result_.layout.remove(handles_[operand.index], at);
+      if (witness_ != nullptr) witness_->discard(handles_[operand.index]);
       metadata_.forget(handles_[operand.index]);
     }
     return true;
@@ -193,7 +202,7 @@ class Rehearser {
                 std::span<const Requirement> inputs = {}) {
     residency::Simulation simulation =
         residency::simulate(result_.state, result_.layout, plan, residency::Detail::budgeted);
-    stage.explanation = std::move(simulation.explanation);
+    stage.explanation = witness_ != nullptr ? witness_->run(plan) : std::move(simulation.explanation);
     note_peaks(stage.explanation, stage.name);
     if (!stage.explanation.feasible) return fail(stage, Answer::infeasible, stage.explanation.reason);
     for (const Requirement& input : inputs) {
@@ -248,6 +257,7 @@ class Rehearser {
   }
 
   const World& world_;
+  const Witness* witness_;
   control::DecideOptions options_;
   control::DeterministicTieredLRU policy_;
   control::ValueMetadata metadata_;
@@ -271,14 +281,14 @@ bool run_stages(Rehearser& rehearser, const std::vector<Stage>& stages) {
 
 }  // namespace
 
-Rehearsal rehearse(const Workload& workload, const control::DecideOptions& options) {
-  Rehearser rehearser(workload.world, options);
+Rehearsal rehearse(const Workload& workload, const control::DecideOptions& options, const Witness* witness) {
+  Rehearser rehearser(workload.world, options, witness);
   if (rehearser.place_values()) run_stages(rehearser, workload.stages);
   return rehearser.take();
 }
 
-Rehearsal rehearse(const Program& program) {
-  Rehearser rehearser(program.world, {});
+Rehearsal rehearse(const Program& program, const Witness* witness) {
+  Rehearser rehearser(program.world, {}, witness);
   if (!rehearser.place_values()) return rehearser.take();
   for (const ProgramStage& stage : program.stages) {
     if (!rehearser.run(plan_of(stage, rehearser.handles()), stage.name.place)) break;
@@ -287,8 +297,9 @@ Rehearsal rehearse(const Program& program) {
   return rehearser.take();
 }
 
-Rehearsal rehearse(const RequestSet& requests, const control::DecideOptions& options) {
-  Rehearser rehearser(requests.world, options);
+Rehearsal rehearse(const RequestSet& requests, const control::DecideOptions& options,
+                   const Witness* witness) {
+  Rehearser rehearser(requests.world, options, witness);
   if (!rehearser.place_values()) return rehearser.take();
   if (!run_stages(rehearser, requests.before)) return rehearser.take();
   if (!requests.before.empty()) rehearser.begin_anew(requests.before.back().name.text);

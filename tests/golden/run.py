@@ -4,14 +4,18 @@
 A case is a folder:
   command          arguments, one shell-like line; run inside the folder, `{root}` is the project's root
   expected.stdout, expected.stderr, expected.exit
+  varies           where it is there, what differs between two runs is left out: durations in a text, and in JSON what
+                   stands under timing and observed, and state versions
   anything else    input
 A file that the command leaves behind in the folder is an error: a refused document must write nothing.
 
 usage: run.py FHERES [CASE...]        FHERES_UPDATE_GOLDEN=1 writes what was expected anew
 """
 import difflib
+import json
 import os
 import pathlib
+import re
 import shlex
 import subprocess
 import sys
@@ -21,12 +25,29 @@ ROOT = HERE.parent.parent
 UPDATE = os.environ.get("FHERES_UPDATE_GOLDEN") == "1"
 
 
+def settled(value):
+    """JSON without what varies."""
+    if isinstance(value, list):
+        return [settled(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    return {key: settled(item) for key, item in value.items() if key not in ("timing", "observed", "expected_version")}
+
+
+def without_what_varies(text):
+    if text.startswith("{"):
+        return json.dumps(settled(json.loads(text)), indent=2) + "\n"
+    text = re.sub(r"\b\d+(\.\d+)? (ns|µs|ms|s)\b", "TIME", text)
+    return re.sub(r"(?m)(?<=\S) {2,}", "  ", text)
+
+
 def run(binary, case):
     arguments = shlex.split((case / "command").read_text().replace("{root}", str(ROOT)))
     environment = dict(os.environ, NO_COLOR="1", LC_ALL="C.UTF-8")
     done = subprocess.run([binary, *arguments], cwd=case, env=environment, stdin=subprocess.DEVNULL,
                           capture_output=True, timeout=60)
-    hide = lambda text: text.decode("utf-8", "backslashreplace").replace(str(ROOT), "{root}")
+    settle = without_what_varies if (case / "varies").exists() else lambda text: text
+    hide = lambda text: settle(text.decode("utf-8", "backslashreplace").replace(str(ROOT), "{root}"))
     return {"expected.stdout": hide(done.stdout), "expected.stderr": hide(done.stderr),
             "expected.exit": f"{done.returncode}\n"}
 

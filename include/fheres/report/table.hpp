@@ -6,8 +6,12 @@
 
 namespace fheres::report {
 
+/// What every text for people fits in.
+inline constexpr std::size_t kColumns = 100;
+
 /// A short text table: a header line, then rows, columns padded to their widest cell (in bytes of ASCII, or code points of
-/// UTF-8) and separated by two spaces. No borders, no trailing spaces.
+/// UTF-8) and separated by two spaces. No borders, no trailing spaces. Where a line would be wider than kColumns, its last
+/// cell goes on below itself, in lines of its own.
 class Table {
  public:
   enum class Align { left, right };
@@ -34,6 +38,10 @@ std::string format_duration(double nanoseconds);
 
 /// `1 stage`, `4 stages`.
 std::string format_count(std::size_t count, std::string_view noun);
+
+/// The text broken at blanks into lines of at most `width` columns; a word that is longer stands alone. Line breaks of the
+/// text stay. At least one line.
+std::vector<std::string> wrap(std::string_view text, std::size_t width);
 
 /// How many columns a UTF-8 text takes on a terminal, counting one a code point.
 std::size_t display_width(std::string_view text);

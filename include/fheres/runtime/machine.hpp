@@ -35,5 +35,7 @@ Machine select_machine(const DeviceChoice& choice, int devices);
 /// A machine for the workload. Throws memory::DeviceError where the choice cannot be had, and where it contradicts the
 /// document: too few devices, or peers that do not reach each other (R64).
 Machine select_machine(const DeviceChoice& choice, const workload::Workload& workload);
+/// The same for what else has a world, with so many devices.
+Machine select_machine(const DeviceChoice& choice, const workload::World& world, int devices);
 
 }  // namespace fheres::runtime

@@ -107,13 +107,17 @@ struct ChargeSample {
 enum class RunStatus { done, failed, wrong_result, interrupted };
 const char* name(RunStatus status);
 
-/// A failure while running: what, in which phase of which stage. What was committed stands in the stages.
+/// A failure while running: what, in which phase of which stage, at which action. What was committed before it stands in
+/// the stages: complete ones, and the transitions of the one that failed.
 struct RunFailure {
   std::string code;
   std::string message;
   std::string stage;  // empty: before the first stage
   /// `placement`, `decide`, `reclaim`, `reserve`, `enter`, `body`, `exit`, `check`, `release`, `between stages`.
   std::string phase;
+  std::optional<residency::Action>
+      action{};  // where one of the plan's failed, and its index within the phase
+  std::optional<std::size_t> index{};
 };
 
 /// Everything that a run did. Plain data.

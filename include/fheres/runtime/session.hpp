@@ -14,6 +14,16 @@
 
 namespace fheres::runtime {
 
+/// How far a run is, for people who wait.
+struct Progress {
+  std::string what;                       // `keys and inputs`, or a stage's name
+  std::size_t done = 0;                   // operations that are over
+  std::size_t total = 0;                  // of all bodies; 0 as long as keys and inputs are made
+  Bytes moved_bytes = 0;                  // by stages so far
+  std::optional<double> largest_error;    // of the outputs checked so far
+  std::optional<std::int64_t> left_ns{};  // guessed from what the operations so far took
+};
+
 struct SessionOptions {
   std::optional<std::uint64_t> seed;  // over the workload's own
   control::DecideOptions decide;
@@ -30,8 +40,8 @@ struct SessionOptions {
   /// Given each kept output as its stage ends, before it is checked: its bytes, as in scheme::bytes_of. What it throws
   /// fails the run.
   std::function<void(const workload::Value&, std::span<const std::byte>)> output;
-  /// Told when something begins: `keys`, a stage's name, `checks`.
-  std::function<void(const std::string&)> progress;
+  /// Told often: when a stage begins, and as its operations end. On the calling thread.
+  std::function<void(const Progress&)> progress;
 };
 
 /// Executes a workload for real: a client makes keys and inputs outside of every budget, a server works strictly inside

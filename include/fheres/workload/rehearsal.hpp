@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -51,11 +52,27 @@ struct Rehearsal {
   residency::Layout layout{};  // of the budgeted pinned and cuda locations, which begin empty
 };
 
+/// Who answers in place of the simulation: a manager that really holds the values, with the same handles. The rehearsal
+/// leads it step by step, and says what it says.
+struct Witness {
+  residency::ManagerId manager{};
+  /// Puts every value where it starts, once the simulation has found that this can be; explains an empty plan then.
+  std::function<residency::Explanation()> place;
+  std::function<control::Outcome(const control::Request&, const control::Policy&,
+                                 const control::ValueMetadata&, const control::DecideOptions&)>
+      decide;
+  /// Explains a plan and, where it is feasible, executes it, with what its body would carve and make.
+  std::function<residency::Explanation(const residency::Plan&)> run;
+  std::function<void(residency::HandleId)> discard;
+};
+
 /// `explain` of a Workload answers for its policy; of a Program, for the plans that it holds; requests are decided in
 /// order, and each one's plan is applied before the next. Where stages of a workload have run before them, everything
 /// that is told (stages, peaks, bytes) begins after those, unless one of those does not go.
-Rehearsal rehearse(const Workload& workload, const control::DecideOptions& options = {});
-Rehearsal rehearse(const Program& program);
-Rehearsal rehearse(const RequestSet& requests, const control::DecideOptions& options = {});
+Rehearsal rehearse(const Workload& workload, const control::DecideOptions& options = {},
+                   const Witness* witness = nullptr);
+Rehearsal rehearse(const Program& program, const Witness* witness = nullptr);
+Rehearsal rehearse(const RequestSet& requests, const control::DecideOptions& options = {},
+                   const Witness* witness = nullptr);
 
 }  // namespace fheres::workload
