@@ -74,6 +74,9 @@ class Run {
       layout_ = std::move(next.layout);
       if (next.explanation.refusal) return fail(std::nullopt, *next.explanation.refusal, value.name.text);
       count_compaction(next.explanation.compacted_bytes());
+      // A load has a charge of its own meanwhile.
+      for (const residency::LocationExplanation& location : next.explanation.locations)
+        note(location.at, location.peak_charged, "");
     }
     return true;
   }
