@@ -88,6 +88,7 @@ class Decryption {
     const std::vector<double> slots = encoder_.decode_real(plaintext.view());
     const std::size_t count = std::min<std::size_t>(slots.size(), options_.slots);
     const Json error = options_.check ? largest_error(index, slots) : Json(nullptr);
+    const Json expected = options_.check ? expected_error(index, slots) : Json(nullptr);
     if (options_.common.json) {
       list_.push_back(
           {{"name", value.name},
@@ -95,7 +96,8 @@ class Decryption {
            {"level", value.type.level},
            {"slots", std::vector<double>(slots.begin(), slots.begin() + static_cast<std::ptrdiff_t>(count))},
            {"flooding_deviation", noise},
-           {"largest_error", error}});
+           {"largest_error", error},
+           {"largest_error_of_expectation", expected}});
       return;
     }
     if (options_.common.quiet) return;
@@ -107,21 +109,29 @@ class Decryption {
       fmt::print("  largest error {:.1e}, tolerance {:.1e}\n", error.get<double>(),
                  workload_.checks.tolerance);
     }
+    if (!expected.is_null())
+      fmt::print("  largest error against the expectation {:.1e}\n", expected.get<double>());
   }
 
   /// Against the clear-text shadow; null where that is not known.
   Json largest_error(std::optional<workload::ValueIndex> index, const std::vector<double>& slots) {
     if (!index || shadow_.slots(*index).empty()) return nullptr;
-    const std::vector<double>& expected = shadow_.slots(*index);
-    double largest = 0;
-    for (std::size_t i = 0; i < slots.size(); ++i) {
-      // A comparison with not-a-number is false, so it must not be what passes.
-      const double error = std::abs(slots[i] - expected[i]);
-      if (!(error <= largest)) largest = error;
-      if (std::isnan(error)) break;
-    }
+    const double largest = runtime::largest_error(slots, shadow_.slots(*index));
+    // A comparison with not-a-number is false, so it must not be what passes.
     if (!(largest <= workload_.checks.tolerance)) wrong_ = true;
     return largest;
+  }
+
+  /// Against what the document says of the output itself; null where it says nothing.
+  Json expected_error(std::optional<workload::ValueIndex> index, const std::vector<double>& slots) {
+    for (const workload::Expectation& expectation : workload_.checks.expect) {
+      if (index != expectation.value) continue;
+      const double largest =
+          runtime::largest_error(slots, runtime::expected_slots(expectation, slots.size()));
+      if (!(largest <= expectation.tolerance.value_or(workload_.checks.tolerance))) wrong_ = true;
+      return largest;
+    }
+    return nullptr;
   }
 
   const workload::Workload& workload_;

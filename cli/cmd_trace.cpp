@@ -6,6 +6,7 @@
 #include <fheres/base/file.hpp>
 #include <fheres/report/chrome_trace.hpp>
 #include <fheres/report/file.hpp>
+#include <fheres/report/table.hpp>
 #include <fheres/report/timeline.hpp>
 
 #include "command.hpp"
@@ -75,8 +76,10 @@ ExitCode trace(const Options& options) {
                                      {"operations", timeline->operations.size()},
                                      {"arrows", timeline->arrows.size()}}));
   } else if (!options.common.quiet) {
-    fmt::print("{}: {} as {}, {} stages, {} transitions, {} operations\n", options.output, timeline->document,
-               format, timeline->stages.size(), timeline->transitions.size(), timeline->operations.size());
+    fmt::print("{}: {} as {}, {}, {}, {}\n", options.output, timeline->document, format,
+               report::format_count(timeline->stages.size(), "stage"),
+               report::format_count(timeline->transitions.size(), "transition"),
+               report::format_count(timeline->operations.size(), "operation"));
   }
   return ExitCode::done;
 }

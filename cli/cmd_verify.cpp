@@ -21,8 +21,8 @@ struct Options {
   PlanningOptions planning;
 };
 
-/// Where the plan's workload is: as the option says, else as the plan does. Empty: it is not looked at, and a line on
-/// stderr says why.
+/// Where the plan's workload is: as the option says, else as the plan does. Empty: it is not looked at, and a
+/// line on stderr says why.
 std::string workload_file(const Options& options, const workload::Program& program) {
   if (!options.workload.empty()) return options.workload;
   if (!program.workload) return {};

@@ -14,6 +14,7 @@ using Action = std::function<ExitCode()>;
 // Each adds one subcommand, with its own options and an example in its help. cmd_<name>.cpp holds it.
 void add_validate(CLI::App& app, Action& action);
 void add_explain(CLI::App& app, Action& action);
+void add_explain_code(CLI::App& app, Action& action);
 void add_decide(CLI::App& app, Action& action);
 void add_compile(CLI::App& app, Action& action);
 void add_diff(CLI::App& app, Action& action);

@@ -22,6 +22,7 @@ int main(int argc, char** argv) {
   fheres::cli::Action action;
   fheres::cli::add_validate(app, action);
   fheres::cli::add_explain(app, action);
+  fheres::cli::add_explain_code(app, action);
   fheres::cli::add_decide(app, action);
   fheres::cli::add_compile(app, action);
   fheres::cli::add_fit(app, action);

@@ -11,8 +11,8 @@ usage: sweep-samples.py FHERES [options]
   --machine FILE     a Machine document: compile for it, and print the predicted time
   --out FOLDER       keeps plans, reports and sweep.json (a temporary folder is the default)
 
-Every figure comes out of fheres' own JSON. Measured bytes that differ from the planned ones, wrong results and failed
-runs end the script with an error.
+Every figure comes out of fheres' own JSON. A plan that `fheres verify` objects to, measured bytes that differ from the
+planned ones, wrong results and failed runs end the script with an error.
 """
 import argparse
 import json
@@ -110,6 +110,7 @@ def rows_of(tool: Tool, document: pathlib.Path, options: argparse.Namespace, fol
                "policy": policy["moved_bytes"] if policy["answer"] == "feasible" else None,
                "policy_answer": policy["answer"], "compiled": None, "bandwidth": options.bandwidth}
         if evidence:
+            tool.json("verify", plan)
             row |= {"compiled": evidence["moved_bytes"], "bound": evidence["lower_bound_bytes"],
                     "gap": evidence["gap"], "optimal": evidence["optimal"], "method": evidence["method"],
                     "time": evidence.get("time")}

@@ -12,22 +12,20 @@ Bytes place_lifetimes(std::vector<Lifetime>& pieces) {
   std::ranges::stable_sort(order,
                            [&](std::size_t a, std::size_t b) { return pieces[a].bytes > pieces[b].bytes; });
   Bytes block = 0;
-  std::vector<const Lifetime*> placed;
+  std::vector<const Lifetime*> placed;  // by offset
   for (const std::size_t index : order) {
     Lifetime& piece = pieces[index];
-    std::vector<const Lifetime*> in_the_way;
-    for (const Lifetime* other : placed) {
-      if (piece.first <= other->last && other->first <= piece.last) in_the_way.push_back(other);
-    }
-    std::ranges::sort(in_the_way, {}, [](const Lifetime* other) { return other->offset; });
     Bytes offset = 0;
-    for (const Lifetime* other : in_the_way) {
+    for (const Lifetime* other : placed) {
+      if (piece.first > other->last || other->first > piece.last) continue;
       if (offset + piece.bytes <= other->offset) break;
       offset = std::max(offset, other->offset + other->bytes);
     }
     piece.offset = offset;
     block = std::max(block, checked_add(offset, piece.bytes));
-    placed.push_back(&piece);
+    placed.insert(
+        std::ranges::upper_bound(placed, offset, {}, [](const Lifetime* other) { return other->offset; }),
+        &piece);
   }
   return block;
 }

@@ -234,6 +234,12 @@ StageCosts costs_of(const workload::Program& program, const workload::Workload* 
       for (const workload::Operand& operand : operation.operands) read(operand);
       if (operation.key) read(*operation.key);
       for (const workload::Operand& key : operation.keys) read(key);
+      if (!times[i])
+        for (const ValueIndex value : cost.reads)
+          cost.ns += machine
+                         .copy_ns(Location::pinned_host(), stage.at.value_or(Location::cuda(0)),
+                                  program.world.values[value].spec.logical_bytes)
+                         .value_or(0);
       costs[s].operations.push_back(std::move(cost));
     }
   }

@@ -309,14 +309,17 @@ class Placer {
     }
   }
 
-  /// The first stage that is infeasible, or slides more bytes than it did.
+  /// The first stage that is infeasible; or, where more bytes slide in all than before, the first one until which more do.
   std::optional<std::size_t> first_worse(const Rehearsal& rehearsal) const {
+    if (rehearsal.answer != workload::Answer::feasible) return rehearsal.stages.size() - 1;
+    if (rehearsal.compacted_bytes <= base_.compacted_bytes) return std::nullopt;
+    Bytes now = 0, before = 0;
     for (std::size_t s = 0; s < rehearsal.stages.size(); ++s) {
-      const residency::Explanation& told = rehearsal.stages[s].explanation;
-      if (!told.feasible || told.compacted_bytes() > base_.stages[s].explanation.compacted_bytes()) return s;
+      now += rehearsal.stages[s].explanation.compacted_bytes();
+      before += base_.stages[s].explanation.compacted_bytes();
+      if (now > before) return s;
     }
-    return rehearsal.answer == workload::Answer::feasible ? std::nullopt
-                                                          : std::optional(rehearsal.stages.size() - 1);
+    return std::nullopt;
   }
 
   const Program& program_;

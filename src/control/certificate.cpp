@@ -35,19 +35,13 @@ class Ledger {
       Bytes& sum = wanted_[wanted.at.index()];
       sum = plus(sum, charge_of(wanted));
     }
-    const std::span<const ValueRecord> records = state.records();
-    for (std::uint64_t serial = 0; serial < records.size(); ++serial) {
-      for (const Materialization& there : records[serial].materializations) {
+    state.guarded().for_each([&](std::size_t serial) {
+      const ValueRecord& record = state.records()[serial];
+      for (const Materialization& there : record.materializations) {
         if (!there.protection.any() || problem.required(state.handle(serial), there.at)) continue;
-        protected_[there.at.index()] += records[serial].spec->storage_bytes;
+        protected_[there.at.index()] += record.spec->storage_bytes;
       }
-    }
-    for (std::uint64_t serial = 0; serial < records.size(); ++serial) {
-      const ValueRecord& record = records[serial];
-      if (stuck(state.handle(serial))) {
-        stuck_[record.materializations.front().at.index()] += record.spec->storage_bytes;
-      }
-    }
+    });
   }
 
   // The only copy of a value that must be preserved, with no tier that could ever take it. `because` gets the tiers
@@ -70,31 +64,49 @@ class Ledger {
 
   // Others' charges that no plan can take away.
   Bytes held(Location at) const {
-    return plus(plus(protected_[at.index()], stuck_[at.index()]), reserved_[at.index()]);
+    return plus(plus(protected_[at.index()], stuck_at(at)), reserved_[at.index()]);
   }
+  // What is charged there now, which held() never exceeds: known without looking at any value.
+  Bytes charged(Location at) const {
+    const residency::Account* account = problem_.state.account(at);
+    return account == nullptr ? 0 : plus(account->used, account->reserved);
+  }
+  Bytes at_most(Location at) const { return plus(plus(charged(at), wanted(at)), needed(at)); }
   Bytes wanted(Location at) const { return wanted_[at.index()]; }
   Bytes needed(Location at) const { return needed_[at.index()]; }
   Bytes total(Location at) const { return plus(plus(held(at), wanted(at)), needed(at)); }
 
  private:
+  // Summed when it is first asked for: few locations come near their budget.
+  Bytes stuck_at(Location at) const {
+    std::optional<Bytes>& sum = stuck_[at.index()];
+    if (sum) return *sum;
+    sum = 0;
+    problem_.state.residents(at).for_each([&](std::size_t serial) {
+      const HandleId value = problem_.state.handle(serial);
+      if (stuck(value)) *sum += problem_.state.record(value).spec->storage_bytes;
+    });
+    return *sum;
+  }
+
   const Problem& problem_;
-  ByLocation reserved_{}, protected_{}, stuck_{}, wanted_{}, needed_{};
+  ByLocation reserved_{}, protected_{}, wanted_{}, needed_{};
+  mutable std::array<std::optional<Bytes>, Location::kCount> stuck_{};
 };
 
 void add_held(const Problem& problem, const Ledger& ledger, Location at, std::vector<Member>& members) {
   const State& state = problem.state;
-  const std::span<const ValueRecord> records = state.records();
-  for (std::uint64_t serial = 0; serial < records.size(); ++serial) {
+  state.residents(at).for_each([&](std::size_t serial) {
     const HandleId value = state.handle(serial);
-    const Materialization* there = records[serial].at(at);
-    if (there == nullptr || problem.required(value, at)) continue;
-    const Bytes bytes = records[serial].spec->storage_bytes;
-    if (there->protection.any()) {
+    const ValueRecord& record = state.records()[serial];
+    if (problem.required(value, at)) return;
+    const Bytes bytes = record.spec->storage_bytes;
+    if (record.at(at)->protection.any()) {
       members.push_back({.kind = Conflict::Kind::in_use, .value = value, .at = at, .bytes = bytes});
     } else if (ledger.stuck(value)) {
       members.push_back({.kind = Conflict::Kind::only_copy, .value = value, .at = at, .bytes = bytes});
     }
-  }
+  });
   if (at == Location::pinned_host()) add_staged(state, members);
   for (std::size_t i = 0; i < state.reservations().size(); ++i) {
     const residency::ReservationSpec& spec = state.reservations()[i].spec;
@@ -219,8 +231,9 @@ std::optional<Certificate> impossible_load(const Problem& problem, const Ledger&
     const Location source = *record.source;
     const std::optional<Bytes> budget = budget_of(problem.state, source);
     const Bytes bytes = record.spec->storage_bytes;
+    if (!budget || plus(plus(ledger.charged(source), ledger.wanted(source)), bytes) <= *budget) continue;
     const Bytes total = plus(plus(ledger.held(source), ledger.wanted(source)), bytes);
-    if (!budget || total <= *budget) continue;
+    if (total <= *budget) continue;
     const Member load{
         .kind = Conflict::Kind::requirement, .value = wanted.value, .at = wanted.at, .bytes = bytes};
     Certificate found{.at = source,
@@ -275,7 +288,9 @@ std::optional<Certificate> impossible_expansion(const Problem& problem, const Le
 
 std::optional<Certificate> overfull_location(const Problem& problem, const Ledger& ledger) {
   for (const residency::Account& account : problem.state.accounts()) {
-    if (!account.budget || ledger.total(account.at) <= *account.budget) continue;
+    if (!account.budget || ledger.at_most(account.at) <= *account.budget ||
+        ledger.total(account.at) <= *account.budget)
+      continue;
     // Residents alone never exceed a budget, so the request has a part in it.
     Certificate found{.at = account.at,
                       .closed = {account.at},
@@ -307,7 +322,7 @@ std::vector<Location> closure(const Problem& problem, Location from) {
 // Values that can only move among some budgeted locations, and are too many for all of them together.
 std::optional<Certificate> overfull_closure(const Problem& problem, const Ledger& ledger) {
   const State& state = problem.state;
-  const std::span<const ValueRecord> records = state.records();
+  const auto& records = state.records();
   for (const residency::Account& account : state.accounts()) {
     if (!account.budget) continue;
     const std::vector<Location> closed = closure(problem, account.at);
@@ -316,11 +331,14 @@ std::optional<Certificate> overfull_closure(const Problem& problem, const Ledger
       return std::find(closed.begin(), closed.end(), at) != closed.end();
     };
     Bytes budget = 0;
-    Bytes needed = 0;
+    Bytes at_most = 0;
     for (const Location at : closed) {
       budget = plus(budget, *budget_of(state, at));
-      needed = plus(needed, ledger.total(at));
+      at_most = plus(at_most, ledger.at_most(at));
     }
+    if (at_most <= budget) continue;
+    Bytes needed = 0;
+    for (const Location at : closed) needed = plus(needed, ledger.total(at));
     std::vector<Member> confined;
     for (std::uint64_t serial = 0; serial < records.size(); ++serial) {
       const ValueRecord& record = records[serial];
@@ -357,7 +375,7 @@ std::optional<Certificate> overfull_closure(const Problem& problem, const Ledger
 }  // namespace
 
 void add_staged(const State& state, std::vector<Member>& members) {
-  for (std::uint64_t serial = 0; serial < state.records().size(); ++serial) {
+  state.arriving().for_each([&](std::size_t serial) {
     for (const Materialization& there : state.records()[serial].materializations) {
       if (!there.arrival || there.arrival->staging == 0) continue;
       members.push_back({.kind = Conflict::Kind::staged,
@@ -365,7 +383,7 @@ void add_staged(const State& state, std::vector<Member>& members) {
                          .at = Location::pinned_host(),
                          .bytes = there.arrival->staging});
     }
-  }
+  });
 }
 
 std::optional<Certificate> certify_infeasible(const Problem& problem) {

@@ -24,7 +24,7 @@ Classes::Classes(const Problem& problem, const State& start) {
                                std::optional<HandleId>, std::vector<std::size_t>, std::vector<std::size_t>,
                                std::vector<std::size_t>, std::vector<Bytes>>;
   std::map<Signature, std::uint32_t> known;
-  const std::span<const ValueRecord> records = start.records();
+  const auto& records = start.records();
   std::vector<std::vector<std::size_t>> endpoints(records.size());
   for (const Requirement& wanted : problem.request.require)
     endpoints[wanted.value.serial].push_back(wanted.at.index());

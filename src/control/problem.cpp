@@ -85,14 +85,10 @@ bool Problem::copies_are_staged() const {
 
 std::vector<HandleId> Problem::victims(const State& now, Location at, bool displace) const {
   std::vector<Candidate> candidates;
-  const std::span<const ValueRecord> records = now.records();
-  candidates.reserve(records.size());
-  for (std::uint64_t serial = 0; serial < records.size(); ++serial) {
-    const ValueRecord& record = records[serial];
-    const Materialization* there = record.at(at);
-    if (there == nullptr || there->protection.any()) continue;
+  now.residents(at).for_each([&](std::size_t serial) {
+    const ValueRecord& record = now.records()[serial];
     const HandleId value = now.handle(serial);
-    if (!displace && required(value, at)) continue;
+    if (record.at(at)->protection.any() || (!displace && required(value, at))) return;
     const Metadata& known = metadata.of(value);
     candidates.push_back({.value = value,
                           .at = at,
@@ -102,7 +98,7 @@ std::vector<HandleId> Problem::victims(const State& now, Location at, bool displ
                           .stable_key = known.stable_key ? &*known.stable_key : nullptr,
                           .replicas = record.materializations.size(),
                           .reconstructible = !now.preserved(value)});
-  }
+  });
   const std::vector<std::size_t> order = policy.order(candidates);
   std::vector<char> seen(candidates.size(), 0);
   std::vector<HandleId> free, elsewhere, here;

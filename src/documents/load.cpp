@@ -126,6 +126,14 @@ std::shared_ptr<const Node> read_other(Context& context, const Node& path_node, 
                                        std::filesystem::path& folder) {
   const auto path = read_path(context, path_node);
   if (!path) return nullptr;
+  std::error_code error;
+  const auto status = std::filesystem::status(*path, error);
+  // What is no file, such as a pipe, could keep us waiting.
+  if (std::filesystem::exists(status) && !std::filesystem::is_directory(status) &&
+      !std::filesystem::is_regular_file(status)) {
+    context.report("FHR0001", path_node.place, fmt::format("`{}`: it is no regular file", path->string()));
+    return nullptr;
+  }
   auto text = read_file(*path, Limits{});
   if (text.index() == 1) {
     context.report("FHR0001", path_node.place, fmt::format("`{}`: {}", path->string(), std::get<1>(text)));
@@ -158,6 +166,7 @@ Loaded load_text(std::string_view text, const std::string& name, const std::file
   loaded.diagnostics = std::move(context.diagnostics);
   if (!loaded.diagnostics.empty()) {
     loaded.model.reset();
+    const bool counted_all = loaded.diagnostics.size() < kMostDiagnostics;
     loaded.machine.reset();
     sort_by_place(loaded.diagnostics);
     name_instances(loaded.diagnostics);
@@ -165,7 +174,10 @@ Loaded load_text(std::string_view text, const std::string& name, const std::file
       const std::size_t more = loaded.diagnostics.size() - kMaxDiagnostics;
       loaded.diagnostics.resize(kMaxDiagnostics);
       loaded.diagnostics.push_back(
-          {"FHR0007", {name, 0, 0, 0}, fmt::format("and {} more problems", more), {}});
+          {"FHR0007",
+           {name, 0, 0, 0},
+           fmt::format("and {}{} more problems", counted_all ? "" : "at least ", more),
+           {}});
     }
   } else if (loaded.model) {
     for (const auto& [at, budget] : options.budgets) world_of(*loaded.model).set_budget(at, budget);

@@ -209,6 +209,7 @@ void MapReader::finish() {
   for (const Node::Entry& entry : node_.entries) {
     if (std::find(asked_.begin(), asked_.end(), entry.key) != asked_.end()) continue;
     std::string hint;
+    if (context_.diagnostics.size() >= kMostDiagnostics) return;
     if (const std::string near = workload::closest(entry.key, asked_); !near.empty()) {
       hint = fmt::format("did you mean `{}`?", near);
     } else if (!asked_.empty()) {

@@ -1,9 +1,12 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -20,6 +23,15 @@ using workload::Location;
 using workload::Name;
 using workload::Place;
 
+// What a hostile document can make us keep; far fewer are listed.
+inline constexpr std::size_t kMostDiagnostics = 20'000;
+
+/// A stage's plan may come from one of many in another document, which is read once.
+struct OtherPlan {
+  workload::ProgramDraft program;
+  std::unordered_map<std::string, std::size_t> stages;
+};
+
 /// What all readers of one document share.
 struct Context {
   std::filesystem::path folder;  // relative paths start here
@@ -29,10 +41,13 @@ struct Context {
   std::uint64_t range_items = 0;  // values that ranges such as 0..7 stand for: bounded too
   Bytes total_bytes = 0;  // of all sizes in the document: bounded, so that no sum of them can overflow
   std::uint64_t expanded_items = 0, expanded_nodes = 0, expanded_bytes = 0;  // made by `for`
+  std::map<std::string, std::shared_ptr<OtherPlan>> plans;    // by path; null where it could not be read
+  std::map<std::string, workload::FileMessage> number_files;  // by path; without numbers where it was refused
   bool expansion_failed = false;  // some item was not made, which has been reported: its name is not known
 
   void report(const char* code, const Place& place, const std::string& message,
               const std::string& hint = {}) {
+    if (diagnostics.size() >= kMostDiagnostics) return;
     // Texts of the document stand in messages, and they can be as long as the file.
     diagnostics.push_back({code, place, clipped(message, 400), clipped(hint, 400)});
   }

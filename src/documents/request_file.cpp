@@ -8,10 +8,11 @@
 namespace fheres::documents {
 namespace {
 
-/// The world of a workload in another file, before its first stage.
+/// The world of a workload in another file, before its first stage or after one of them.
 void read_other_world(Context& context, const Node& node, workload::RequestSetDraft& draft) {
   MapReader map(context, node, "world");
   const Node* file = map.need("file");
+  if (const Node* after = map.get("after")) draft.after = read_name(context, *after, "a stage's name");
   map.finish();
   if (!file) return;
   std::filesystem::path folder;
@@ -23,7 +24,7 @@ void read_other_world(Context& context, const Node& node, workload::RequestSetDr
   workload::CheckedWorkload other = workload::check(read_workload(context, document));
   std::swap(context.folder, folder);
   for (workload::Problem& problem : other.problems) context.diagnostics.push_back(std::move(problem));
-  if (other.workload) draft.checked_world = std::move(other.workload->world);
+  if (other.workload) draft.checked_workload = std::move(other.workload);
 }
 
 }  // namespace
@@ -33,7 +34,7 @@ workload::RequestSetDraft read_requests(Context& context, MapReader& document) {
   draft.metadata = read_header(context, document);
   if (const Node* world = document.get("world")) {
     read_other_world(context, *world, draft);
-    for (const char* other : {"parameters", "locations", "policy", "values"}) {
+    for (const char* other : {"parameters", "locations", "machine", "policy", "values"}) {
       if (const Node::Entry* beside = document.entry(other)) {
         context.report("FHR0113", beside->place,
                        fmt::format("`{}` stands beside `world`, which settles it", other));

@@ -1,9 +1,11 @@
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include <fmt/format.h>
 
 #include <fheres/workload/check.hpp>
+#include <fheres/workload/number_file.hpp>
 
 #include "expand.hpp"
 #include "sections.hpp"
@@ -13,6 +15,8 @@ namespace {
 
 using workload::ValueDraft;
 using workload::ValueKind;
+
+constexpr std::uint64_t kMostSlots = 1 << 16;  // of the largest parameters
 
 constexpr std::array<std::pair<const char*, ValueKind>, 6> kKinds{{
     {"ciphertext", ValueKind::ciphertext},
@@ -332,7 +336,33 @@ void read_policy(Context& context, const Node& node, workload::PolicyEntry& poli
     policy.search_state_limit = static_cast<std::uint64_t>(
         read_integer(context, *limit, "search_state_limit", 1, std::int64_t{1} << 40).value_or(1));
   }
+  if (const Node* objective = map.get("objective")) {
+    const auto chosen = read_choice(context, *objective, "objective", {"policy", "bytes"});
+    if (chosen) policy.objective = *chosen == 1 ? control::Objective::bytes : control::Objective::policy;
+  }
   map.finish();
+}
+
+/// The numbers are read to know how many and how large they are, and again where they are used.
+std::optional<workload::Message> read_file_message(Context& context, const Node& node) {
+  const auto path = read_path(context, node);
+  if (!path) return std::nullopt;
+  const auto [known, fresh] = context.number_files.try_emplace(path->string());
+  workload::FileMessage& message = known->second;
+  if (fresh) {
+    message.path = path->string();
+    try {
+      for (const double number : workload::read_numbers(*path, kMostSlots)) {
+        ++message.count;
+        message.magnitude = std::max(message.magnitude, std::abs(number));
+      }
+    } catch (const FileError& error) {
+      context.report("FHR0316", node.place, error.what(),
+                     "a message file is .npy, .csv, or raw doubles in .f64");
+    }
+  }
+  if (message.count == 0) return std::nullopt;
+  return message;
 }
 
 }  // namespace
@@ -349,10 +379,13 @@ std::optional<workload::Message> read_message(Context& context, const Node& node
   if (entry->key == "ramp") return read_ramp(context, value);
   if (entry->key == "list") return read_list_message(context, value);
   if (entry->key == "random") return read_random(context, value);
-  const std::string near = workload::closest(entry->key, {"constant", "sine", "ramp", "list", "random"});
-  context.report("FHR0111", entry->place,
-                 fmt::format("`{}` is no message, expected constant, sine, ramp, list or random", entry->key),
-                 near.empty() ? "" : fmt::format("did you mean `{}`?", near));
+  if (entry->key == "file") return read_file_message(context, value);
+  const std::string near =
+      workload::closest(entry->key, {"constant", "sine", "ramp", "list", "random", "file"});
+  context.report(
+      "FHR0111", entry->place,
+      fmt::format("`{}` is no message, expected constant, sine, ramp, list, random or file", entry->key),
+      near.empty() ? "" : fmt::format("did you mean `{}`?", near));
   return std::nullopt;
 }
 

@@ -10,6 +10,9 @@ namespace {
 using workload::PlanDraft;
 using workload::StageDraft;
 
+// Their results are laid out in one workspace, which takes time for each pair that lives at once.
+constexpr std::size_t kMostOperations = 20'000;
+
 /// `{y: {}, z: {check: false}}` or `[y]`.
 void read_outputs(Context& context, const Node& node, StageDraft& stage) {
   if (node.kind != Node::Kind::map) {
@@ -29,6 +32,21 @@ void read_outputs(Context& context, const Node& node, StageDraft& stage) {
   }
 }
 
+/// A document of plans, read when it is first named; null where it could not be.
+std::shared_ptr<const OtherPlan> other_plan(Context& context, const Node& file) {
+  const auto known = context.plans.find(file.text);
+  if (file.kind == Node::Kind::scalar && known != context.plans.end()) return known->second;
+  std::shared_ptr<OtherPlan>& plan = context.plans[file.text];
+  std::filesystem::path folder;
+  const auto root = read_other(context, file, "Plan", folder);
+  if (!root) return nullptr;
+  MapReader document(context, *root, "the document");
+  plan = std::make_shared<OtherPlan>(OtherPlan{read_plan(context, document), {}});
+  for (std::size_t s = 0; s < plan->program.stages.size(); ++s)
+    plan->stages.emplace(plan->program.stages[s].name.text, s);
+  return plan;
+}
+
 /// The plan of a stage in another document: its actions and reservations; what it produces is the body's matter here.
 std::optional<PlanDraft> read_plan_of_file(Context& context, MapReader& map, const Place& place) {
   const Node* file = map.need("file");
@@ -36,19 +54,15 @@ std::optional<PlanDraft> read_plan_of_file(Context& context, MapReader& map, con
   map.finish();
   if (!file || !stage) return std::nullopt;
   const auto name = read_name(context, *stage, "a stage's name");
-  std::filesystem::path folder;
-  const auto root = read_other(context, *file, "Plan", folder);
-  if (!root || !name) return std::nullopt;
-  MapReader document(context, *root, "the document");
-  workload::ProgramDraft program = read_plan(context, document);
-  for (workload::ProgramStageDraft& candidate : program.stages) {
-    if (candidate.name.text != name->text) continue;
-    return PlanDraft{std::move(candidate.reclaim),  std::move(candidate.enter),
-                     std::move(candidate.prefetch), std::move(candidate.exit),
-                     std::move(candidate.reserve),  place};
+  const auto plan = other_plan(context, *file);
+  if (!plan || !name) return std::nullopt;
+  const auto found = plan->stages.find(name->text);
+  if (found == plan->stages.end()) {
+    context.report("FHR0503", name->place, fmt::format("`{}` has no stage `{}`", file->text, name->text));
+    return std::nullopt;
   }
-  context.report("FHR0503", name->place, fmt::format("`{}` has no stage `{}`", file->text, name->text));
-  return std::nullopt;
+  const workload::ProgramStageDraft& its = plan->program.stages[found->second];
+  return PlanDraft{its.reclaim, its.enter, its.prefetch, its.exit, its.reserve, place};
 }
 
 std::optional<PlanDraft> read_stage_plan(Context& context, const Node::Entry& entry) {
@@ -79,7 +93,14 @@ StageDraft read_stage(Context& context, const Node& node) {
   }
   if (const Node* body = map.get("body")) {
     stage.body_is_given = body->kind != Node::Kind::sequence || !body->items.empty();
-    for (const auto& item : read_list(context, *body, "body")) read_operation(context, *item, stage.body);
+    if (body->items.size() > kMostOperations) {
+      context.report(
+          "FHR0410", body->place,
+          fmt::format("a body has {} operations, expected at most {}", body->items.size(), kMostOperations),
+          "a stage's outputs are inputs of the next one: use several");
+    } else {
+      for (const auto& item : read_list(context, *body, "body")) read_operation(context, *item, stage.body);
+    }
   }
   if (const Node* outputs = map.get("outputs")) read_outputs(context, *outputs, stage);
   if (const Node* require = map.get("require")) {
@@ -109,6 +130,46 @@ StageDraft read_stage(Context& context, const Node& node) {
   return stage;
 }
 
+std::optional<double> read_tolerance(Context& context, MapReader& map) {
+  const Node* node = map.get("tolerance");
+  if (!node) return std::nullopt;
+  const auto tolerance = read_real(context, *node, "tolerance");
+  if (tolerance && *tolerance <= 0) {
+    context.report("FHR0107", node->place, fmt::format("tolerance is {}, expected more than 0", *tolerance));
+    return std::nullopt;
+  }
+  return tolerance;
+}
+
+/// `{y: {message: {constant: 0.5}, slots: 16, tolerance: 1e-3}}`.
+void read_expectations(Context& context, const Node& node, std::vector<workload::ExpectationDraft>& expect) {
+  if (node.kind != Node::Kind::map) {
+    context.report("FHR0106", node.place,
+                   fmt::format("expect is {}, expected a map from outputs to messages", kind_of(node)));
+  }
+  expand_entries(context, node, [&](const Node::Entry& entry) {
+    if (!check_name(context, entry.key, entry.place, "an output's name")) return;
+    workload::ExpectationDraft draft;
+    draft.output = {entry.key, entry.place};
+    MapReader map(context, *entry.value, "an expectation");
+    std::optional<workload::Message> message;
+    if (const Node* given = map.need("message")) {
+      message = read_message(context, *given);
+      draft.message_place = given->place;
+    }
+    if (const Node* slots = map.get("slots")) {
+      draft.slots_place = slots->place;
+      if (const auto count = read_integer(context, *slots, "slots", 1, 1 << 16))
+        draft.slots = static_cast<std::uint64_t>(*count);
+    }
+    draft.tolerance = read_tolerance(context, map);
+    map.finish();
+    if (!message) return;
+    draft.message = std::move(*message);
+    expect.push_back(std::move(draft));
+  });
+}
+
 }  // namespace
 
 workload::WorkloadDraft read_workload(Context& context, MapReader& document) {
@@ -127,13 +188,8 @@ workload::WorkloadDraft read_workload(Context& context, MapReader& document) {
   }
   if (const Node* checks = document.get("checks")) {
     MapReader map(context, *checks, "checks");
-    if (const Node* tolerance = map.get("tolerance")) {
-      draft.checks.tolerance = read_real(context, *tolerance, "tolerance").value_or(draft.checks.tolerance);
-      if (draft.checks.tolerance <= 0) {
-        context.report("FHR0107", tolerance->place,
-                       fmt::format("tolerance is {}, expected more than 0", draft.checks.tolerance));
-      }
-    }
+    draft.checks.tolerance = read_tolerance(context, map).value_or(draft.checks.tolerance);
+    if (const Node* expect = map.get("expect")) read_expectations(context, *expect, draft.expect);
     map.finish();
   }
   document.finish();

@@ -157,13 +157,16 @@ Json to_json(const residency::Explanation& explanation, const NameOf& names) {
     return json;
   });
   Json locations = array_of(explanation.locations, [](const residency::LocationExplanation& location) {
-    return Json{{"at", location.at.name()},
-                {"budget", optional_json(location.budget)},
-                {"charged_before", location.charged_before},
-                {"peak_charged", location.peak_charged},
-                {"charged_after", location.charged_after},
-                {"compacted", location.compacted},
-                {"holders", array_of(location.holders, [](const auto& holder) { return to_json(holder); })}};
+    Json json{{"at", location.at.name()},
+              {"budget", optional_json(location.budget)},
+              {"charged_before", location.charged_before},
+              {"peak_charged", location.peak_charged},
+              {"charged_after", location.charged_after},
+              {"compacted", location.compacted},
+              {"holders", array_of(location.holders, [](const auto& holder) { return to_json(holder); })}};
+    if (location.more_holders != 0)
+      json["more_holders"] = {{"count", location.more_holders}, {"bytes", location.more_bytes}};
+    return json;
   });
   return {{"plan", explanation.plan},
           {"feasible", explanation.feasible},

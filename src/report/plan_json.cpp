@@ -74,7 +74,7 @@ std::string plan_text(const runtime::RunReport& report, const PlanContext& plan)
   if (plan.forecast) table.add({"no placement is faster than", duration(plan.forecast->bound_ns), ""});
   std::string text = table.render();
   if (plan.unknown_operations != 0)
-    text += fmt::format("  {} operations take no time in the prediction: machine {} does not know them\n",
+    text += fmt::format("  the times of {} operations are guessed: machine {} does not know them\n",
                         plan.unknown_operations, plan.machine);
   const std::vector<ValueStall> stalls = stalls_by_value(report);
   if (stalls.empty()) return text;

@@ -70,6 +70,7 @@ Json checks_json(const runtime::RunReport& report) {
   for (const runtime::CheckRun& check : report.checks) {
     checks.push_back(
         {{"value", check.value},
+         {"against", check.expected ? "expectation" : "shadow"},
          {"largest_error", check.skipped.empty() ? Json(two_digits(check.largest_error)) : Json(nullptr)},
          {"tolerance", check.tolerance},
          {"passed", check.skipped.empty() ? Json(check.passed) : Json(nullptr)},

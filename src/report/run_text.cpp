@@ -85,7 +85,8 @@ std::string checks_table(const runtime::RunReport& report) {
                {"residues (sha256)"}});
   for (const runtime::CheckRun& check : report.checks) {
     const bool skipped = !check.skipped.empty();
-    table.add({check.value, skipped ? "" : fmt::format("{:.1e}", check.largest_error),
+    table.add({check.expected ? check.value + " (expected)" : check.value,
+               skipped ? "" : fmt::format("{:.1e}", check.largest_error),
                fmt::format("{:.1e}", check.tolerance),
                skipped        ? "not checked"
                : check.passed ? "right"
@@ -117,14 +118,16 @@ std::string verdict(const runtime::RunReport& report) {
                        row.budget ? format_share(row.measured, *row.budget) : format_bytes(row.measured),
                        row.at.name());
   }
+  const bool expected = std::any_of(report.checks.begin(), report.checks.end(),
+                                    [](const auto& check) { return check.expected; });
   const auto count = [&](auto is) { return std::count_if(report.checks.begin(), report.checks.end(), is); };
   const auto skipped = count([](const auto& check) { return !check.skipped.empty(); });
   const auto compared = static_cast<std::ptrdiff_t>(report.checks.size()) - skipped;
   std::string outputs;
   if (compared != 0 || skipped == 0) {
-    outputs =
-        fmt::format("{} of {} outputs right, largest error {:.1e}",
-                    count([](const auto& check) { return check.passed; }), compared, report.largest_error());
+    outputs = fmt::format("{} of {} {} right, largest error {:.1e}",
+                          count([](const auto& check) { return check.passed; }), compared,
+                          expected ? "checks" : "outputs", report.largest_error());
   }
   if (skipped != 0) {
     const auto first = std::find_if(report.checks.begin(), report.checks.end(),

@@ -84,6 +84,10 @@ std::string Table::render(int indent) const {
   return text;
 }
 
+std::string format_count(std::size_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
 std::string format_duration(double nanoseconds) {
   struct Unit {
     double scale;

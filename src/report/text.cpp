@@ -115,6 +115,10 @@ std::string holders_text(const residency::Explanation& explanation) {
     table.add({holder.name, format_bytes(holder.charged), holder.value ? "value" : "reservation",
                protection_text(holder.protection)});
   }
+  if (location->more_holders != 0) {
+    table.add({fmt::format("{} more", location->more_holders), format_bytes(location->more_bytes),
+               "smaller ones", ""});
+  }
   return "\n" + table.render();
 }
 

@@ -187,9 +187,8 @@ std::string costs_table(const Timeline& timeline) {
 
 std::string verdict_html(const Timeline& timeline) {
   if (timeline.outcome == "done") {
-    return fmt::format("done in {}, {} moved by {} stage{}", duration(timeline.length_ns),
-                       format_bytes(timeline.moved_bytes), timeline.stages.size(),
-                       timeline.stages.size() == 1 ? "" : "s");
+    return fmt::format("done in {}, {} moved by {}", duration(timeline.length_ns),
+                       format_bytes(timeline.moved_bytes), format_count(timeline.stages.size(), "stage"));
   }
   return fmt::format("<span class=\"wrong\">{}{}{}</span>", escaped(timeline.outcome),
                      timeline.failure.empty() ? "" : ": ", escaped(timeline.failure));
@@ -198,8 +197,8 @@ std::string verdict_html(const Timeline& timeline) {
 std::string facts_html(const Timeline& timeline) {
   std::string facts = fmt::format("{}, {}", timeline.device, timeline.parameters);
   if (timeline.untimed_operations != 0)
-    facts +=
-        fmt::format("; {} operations were not timed: `run --trace` times them", timeline.untimed_operations);
+    facts += fmt::format("; {} without times: `run --trace` takes them",
+                         format_count(timeline.untimed_operations, "operation"));
   return escaped(facts);
 }
 

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <functional>
+#include <limits>
 #include <stdexcept>
 
 #include <fmt/format.h>
@@ -24,9 +26,64 @@ std::string action_text(const State& state, const Action& action) {
                      at ? (std::holds_alternative<Move>(action) ? " to " : " at ") + at->name() : "");
 }
 
-void sort_holders(std::vector<Holder>& found) {
-  std::stable_sort(found.begin(), found.end(),
-                   [](const Holder& a, const Holder& b) { return a.charged > b.charged; });
+/// A holder before its name is copied: there may be very many of which few are told.
+struct Candidate {
+  std::optional<HandleId> value{};
+  const std::string* name = nullptr;
+  Bytes charged = 0;
+  Protection protection{};
+};
+
+/// In order of registration; reservations last.
+std::vector<Candidate> candidates(const State& state, Location at) {
+  std::vector<Candidate> found;
+  state.residents(at).for_each([&](std::size_t serial) {
+    const ValueRecord& record = state.records()[serial];
+    found.push_back(
+        {state.handle(serial), &record.spec->name, record.spec->storage_bytes, record.at(at)->protection});
+  });
+  state.arriving().for_each([&](std::size_t serial) {
+    for (const Materialization& m : state.records()[serial].materializations) {
+      if (!m.arrival) continue;
+      const HandleId sent = m.arrival->backing.value_or(state.handle(serial));
+      const auto add = [&](Bytes charged) {
+        if (charged != 0) found.push_back({sent, &state.record(sent).spec->name, charged, {}});
+      };
+      if (at == Location::pinned_host()) add(m.arrival->staging);
+      if (at == m.at) add(m.arrival->temporary);
+    }
+  });
+  for (const ReservationRecord& r : state.reservations())
+    if (r.spec.at == at && r.spec.bytes != 0)
+      found.push_back({std::nullopt, &r.spec.label, r.spec.bytes, {}});
+  return found;
+}
+
+/// The largest, at most so many; equal ones in the order that they come in.
+std::vector<Holder> largest(std::vector<Candidate> found, std::size_t most) {
+  const auto before = [](const Candidate& a, const Candidate& b) { return a.charged > b.charged; };
+  if (found.size() > most) {
+    // Of those that are as large as the last one that is told, the first ones stay.
+    std::vector<Bytes> sizes;
+    for (const Candidate& c : found) sizes.push_back(c.charged);
+    std::nth_element(sizes.begin(), sizes.begin() + static_cast<std::ptrdiff_t>(most) - 1, sizes.end(),
+                     std::greater<>());
+    const Bytes last = sizes[most - 1];
+    const auto larger =
+        std::count_if(found.begin(), found.end(), [&](const Candidate& c) { return c.charged > last; });
+    std::size_t equal = most - static_cast<std::size_t>(larger);
+    std::erase_if(found, [&](const Candidate& c) {
+      if (c.charged != last) return c.charged < last;
+      if (equal == 0) return true;
+      --equal;
+      return false;
+    });
+  }
+  std::stable_sort(found.begin(), found.end(), before);
+  std::vector<Holder> holders;
+  holders.reserve(found.size());
+  for (const Candidate& c : found) holders.push_back({c.value, *c.name, c.charged, c.protection});
+  return holders;
 }
 
 // One plan's way through State, with what is told about it.
@@ -317,18 +374,32 @@ class DryRun {
 
   void capture(Row& r, const Transition* in_flight) {
     if (detail_ == Detail::brief || !r.at_new_peak) return;
+    if (detail_ == Detail::budgeted && !r.told.budget) return;
     r.at_new_peak = false;
-    r.told.holders = holders(state_, r.told.at);
-    if (in_flight == nullptr) return;
-    const HandleId value = value_of(in_flight->action);
-    const HandleId sent = in_flight->backing.value_or(value);
+    std::vector<Candidate> found = candidates(state_, r.told.at);
+    if (in_flight != nullptr) add_in_flight(r.told.at, *in_flight, found);
+    r.told.more_holders = 0;
+    r.told.more_bytes = 0;
+    const std::size_t most =
+        detail_ == Detail::budgeted ? kMostHolders : std::numeric_limits<std::size_t>::max();
+    if (found.size() > most) {
+      r.told.more_holders = found.size() - most;
+      for (const Candidate& candidate : found) r.told.more_bytes += candidate.charged;
+    }
+    r.told.holders = largest(std::move(found), most);
+    if (r.told.more_holders != 0)
+      for (const Holder& holder : r.told.holders) r.told.more_bytes -= holder.charged;
+  }
+
+  void add_in_flight(Location at, const Transition& t, std::vector<Candidate>& found) const {
+    const HandleId value = value_of(t.action);
+    const HandleId sent = t.backing.value_or(value);
     const auto add = [&](HandleId whose, Bytes charged) {
-      r.told.holders.push_back({whose, state_.record(whose).spec->name, charged, {}});
+      found.push_back({whose, &state_.record(whose).spec->name, charged, {}});
     };
-    if (in_flight->installs() && in_flight->destination == r.told.at) add(value, in_flight->charge);
-    if (in_flight->temporary != 0 && in_flight->temporary_at() == r.told.at) add(sent, in_flight->temporary);
-    if (in_flight->staging != 0 && r.told.at == Location::pinned_host()) add(sent, in_flight->staging);
-    sort_holders(r.told.holders);
+    if (t.installs() && t.destination == at) add(value, t.charge);
+    if (t.temporary != 0 && t.temporary_at() == at) add(sent, t.temporary);
+    if (t.staging != 0 && at == Location::pinned_host()) add(sent, t.staging);
   }
 
   void capture_all(const Transition* in_flight) {
@@ -406,26 +477,7 @@ Explanation explain(const State& state, const Plan& plan, Detail detail) {
 }
 
 std::vector<Holder> holders(const State& state, Location at) {
-  std::vector<Holder> found;
-  const auto records = state.records();
-  for (std::size_t serial = 0; serial < records.size(); ++serial)
-    if (const Materialization* m = records[serial].at(at))
-      found.push_back({state.handle(serial), records[serial].spec->name, records[serial].spec->storage_bytes,
-                       m->protection});
-  for (std::size_t serial = 0; serial < records.size(); ++serial)
-    for (const Materialization& m : records[serial].materializations) {
-      if (!m.arrival) continue;
-      const HandleId sent = m.arrival->backing.value_or(state.handle(serial));
-      const auto add = [&](Bytes charged) {
-        if (charged != 0) found.push_back({sent, state.record(sent).spec->name, charged, {}});
-      };
-      if (at == Location::pinned_host()) add(m.arrival->staging);
-      if (at == m.at) add(m.arrival->temporary);
-    }
-  for (const ReservationRecord& r : state.reservations())
-    if (r.spec.at == at && r.spec.bytes != 0) found.push_back({std::nullopt, r.spec.label, r.spec.bytes, {}});
-  sort_holders(found);
-  return found;
+  return largest(candidates(state, at), std::numeric_limits<std::size_t>::max());
 }
 
 }  // namespace fheres::residency

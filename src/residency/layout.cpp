@@ -53,10 +53,9 @@ void Layout::follow(Location at, memory::Arena arena) {
 void Layout::add(HandleId value, Location at, const Piece& piece) {
   Room* room = find(at);
   if (room == nullptr || piece.bytes == 0) return;
-  const auto next = std::lower_bound(room->values.begin(), room->values.end(), value.serial,
-                                     [](const Owned& o, std::uint64_t serial) { return o.serial < serial; });
-  FHERES_CHECK(next == room->values.end() || next->serial != value.serial);
-  room->values.insert(next, {value.serial, piece});
+  while (room->values.size() <= value.serial) room->values.push_back({});
+  FHERES_CHECK(room->values[value.serial].bytes == 0);
+  room->values.edit(value.serial) = piece;
 }
 
 void Layout::add(const std::string& name, Location at, const Piece& piece) {
@@ -81,11 +80,10 @@ Layout::Placed Layout::place(const State& state, HandleId value, Location at, By
 void Layout::remove(HandleId value, Location at) {
   Room* room = find(at);
   if (room == nullptr) return;
-  const auto gone = std::lower_bound(room->values.begin(), room->values.end(), value.serial,
-                                     [](const Owned& o, std::uint64_t serial) { return o.serial < serial; });
-  if (gone == room->values.end() || gone->serial != value.serial) return;
-  room->arena.free(gone->piece.offset, gone->piece.bytes);
-  room->values.erase(gone);
+  if (value.serial >= room->values.size() || room->values[value.serial].bytes == 0) return;
+  const Piece gone = room->values[value.serial];
+  room->arena.free(gone.offset, gone.bytes);
+  room->values.edit(value.serial) = {};
 }
 
 std::variant<Layout::Kept, Refusal> Layout::keep(const State& state, Location at, Bytes bytes,
@@ -138,16 +136,17 @@ std::variant<Layout::Kept, Refusal> Layout::take(const State& state, Room& room,
   if (partial_) return refusal(state, room, bytes, {room.arena.largest_free(), {}});
   std::vector<Piece> movable;
   std::vector<std::size_t> whose;
-  for (std::size_t i = 0; i < room.values.size(); ++i) {
-    if (!may_slide(state, state.handle(room.values[i].serial), room.at)) continue;
-    movable.push_back(room.values[i].piece);
-    whose.push_back(i);
-  }
+  state.residents(room.at).for_each([&](std::size_t serial) {
+    if (serial >= room.values.size() || room.values[serial].bytes == 0) return;
+    if (!may_slide(state, state.handle(serial), room.at)) return;
+    movable.push_back(room.values[serial]);
+    whose.push_back(serial);
+  });
   const auto planned = room.arena.plan_compaction(movable, bytes);
   if (const auto* why = std::get_if<memory::Obstruction>(&planned)) return refusal(state, room, bytes, *why);
   const auto& plan = std::get<memory::Compaction>(planned);
   room.arena.apply(plan);
-  for (const memory::Slide& slide : plan.slides) room.values[whose[slide.piece]].piece.offset = slide.to;
+  for (const memory::Slide& slide : plan.slides) room.values.edit(whose[slide.piece]).offset = slide.to;
   const auto offset = room.arena.allocate(bytes);
   FHERES_CHECK(offset.has_value());
   return Kept{{*offset, bytes}, plan.copied()};
@@ -173,9 +172,11 @@ Refusal Layout::refusal(const State& state, const Room& room, Bytes bytes,
       return piece.offset >= span.offset && piece.offset < span.end();
     };
     const std::size_t before = blocking.size();
-    for (const Owned& owned : room.values)
-      if (within(owned.piece))
-        blocking.push_back({owned.piece.offset, state.record(state.handle(owned.serial)).spec->name});
+    for (std::size_t serial = 0; serial < room.values.size(); ++serial) {
+      const Piece& piece = room.values[serial];
+      if (piece.bytes != 0 && within(piece))
+        blocking.push_back({piece.offset, state.record(state.handle(serial)).spec->name});
+    }
     for (const Awaited& awaited : room.arrivals)
       if (within(awaited.piece))
         blocking.push_back(

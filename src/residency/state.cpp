@@ -128,7 +128,7 @@ std::variant<HandleId, Refusal> State::adopt(const ValueSpec& spec, Location at,
 HandleId State::announce(const ValueSpec& spec) {
   check_spec(spec);
   const HandleId value = add_value(spec, Recoverability::must_preserve);
-  values_[value.serial].announced = true;
+  values_.edit(value.serial).announced = true;
   ++version_;
   return value;
 }
@@ -141,11 +141,11 @@ std::optional<Refusal> State::check_announced(HandleId value) const {
 
 std::optional<Refusal> State::adopt(HandleId announced, Location at, Bytes actual_bytes, ReservationId from) {
   if (auto refusal = check_announced(announced)) return refusal;
-  ValueRecord& value = values_[announced.serial];
+  const ValueRecord& value = values_[announced.serial];
   FHERES_CHECK(actual_bytes >= value.spec->logical_bytes && actual_bytes <= value.spec->storage_bytes);  // R7
   const auto payer = payer_of(*value.spec, at, from);
   if (const auto* refusal = std::get_if<Refusal>(&payer)) return *refusal;
-  value.announced = false;
+  values_.edit(announced.serial).announced = false;
   install_paid(announced, at, actual_bytes, std::get<std::size_t>(payer));
   return std::nullopt;
 }
@@ -158,24 +158,50 @@ HandleId State::register_source(const ValueSpec& spec, Location source) {
   if (!present(source))  // R3
     throw std::invalid_argument(fmt::format("{} is not present on this machine", source.name()));
   const HandleId value = add_value(spec, Recoverability::reconstructible);
-  values_[value.serial].source = source;
+  values_.edit(value.serial).source = source;
   ++version_;
   return value;
 }
 
 void State::install(HandleId value, Location at, Bytes actual_bytes) {
-  auto& places = values_[value.serial].materializations;
+  auto& places = values_.edit(value.serial).materializations;
   const auto next =
       std::find_if(places.begin(), places.end(), [&](const Materialization& m) { return m.at >= at; });
   FHERES_CHECK(next == places.end() || next->at != at);
   places.insert(next, {at, actual_bytes});
+  count_replicas(value.serial);
+}
+
+void State::count_replicas(std::uint64_t serial) { note_replicas(values_[serial], serial); }
+
+void State::note_replicas(const ValueRecord& record, std::uint64_t serial) {
+  for (Residents& residents : residents_) residents.values.set(serial, false);
+  bool guarded = false, arriving = false;
+  for (const Materialization& m : record.materializations) {
+    auto found = std::find_if(residents_.begin(), residents_.end(),
+                              [&](const Residents& residents) { return residents.at == m.at; });
+    if (found == residents_.end()) found = residents_.insert(found, {m.at, {}});
+    found->values.set(serial, true);
+    guarded = guarded || m.protection.any();
+    arriving = arriving || m.arrival.has_value();
+  }
+  guarded_.set(serial, guarded);
+  arriving_.set(serial, arriving);
+}
+
+const BitSet& State::residents(Location at) const {
+  static const BitSet kNobody;
+  for (const Residents& residents : residents_)
+    if (residents.at == at) return residents.values;
+  return kNobody;
 }
 
 void State::remove(HandleId value, Location at) {
-  ValueRecord& record = values_[value.serial];
+  ValueRecord& record = values_.edit(value.serial);
   const auto gone = place(record.materializations, at);
   FHERES_CHECK(gone != record.materializations.end() && !gone->protection.any());
   record.materializations.erase(gone);
+  count_replicas(value.serial);
   discharge(at, record.spec->storage_bytes, 0);
 }
 
@@ -192,6 +218,7 @@ State State::copy_for(std::span<const HandleId> values) const {
     if (record.backing) known.push_back(record.backing->serial);
     for (const HandleId dependent : record.dependents) known.push_back(dependent.serial);
   }
+  for (const std::uint64_t serial : known) copy.note_replicas(values_[serial], serial);
   copy.values_ = values_.only(std::move(known));
   copy.accounts_ = accounts_;
   copy.reservations_ = reservations_;
@@ -332,17 +359,19 @@ std::optional<Refusal> State::resize(ReservationId id, Bytes bytes) {
 
 void State::protect(HandleId value, Location at, Token token) {
   FHERES_CHECK(!check_resident(value, at));
-  auto& places = values_[value.serial].materializations;
+  auto& places = values_.edit(value.serial).materializations;
   ++count(place(places, at)->protection, token);
+  count_replicas(value.serial);
   ++version_;
 }
 
 void State::unprotect(HandleId value, Location at, Token token) {
   FHERES_CHECK(!check_resident(value, at));
-  auto& places = values_[value.serial].materializations;
+  auto& places = values_.edit(value.serial).materializations;
   std::uint32_t& tokens = count(place(places, at)->protection, token);
   FHERES_CHECK(tokens > 0);
   --tokens;
+  count_replicas(value.serial);
   ++version_;
 }
 

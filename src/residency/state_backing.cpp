@@ -27,8 +27,8 @@ std::variant<HandleId, Refusal> State::register_backed(const ValueSpec& spec, Ha
                     from.spec->name, spec.name, values_[from.backing->serial].spec->name));
   if (from.materializations.empty()) return Refusal{.rule = Rule::no_backing, .value = backing};
   const HandleId value = add_value(spec, Recoverability::reconstructible);
-  values_[value.serial].backing = backing;
-  values_[backing.serial].dependents.push_back(value);
+  values_.edit(value.serial).backing = backing;
+  values_.edit(backing.serial).dependents.push_back(value);
   ++version_;
   return value;
 }

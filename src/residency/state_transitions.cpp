@@ -235,7 +235,7 @@ void State::drop_empty_provisional() {
 void State::commit(const Transition& t, Bytes actual_bytes) {
   if (t.work == Work::nothing) return;
   const HandleId value = value_of(t.action);
-  ValueRecord& record = values_[value.serial];
+  ValueRecord& record = values_.edit(value.serial);
   end_charges(t, true);
   if (t.work != Work::remove) {
     FHERES_CHECK(actual_bytes >= record.spec->logical_bytes && actual_bytes <= record.spec->storage_bytes);
@@ -244,7 +244,10 @@ void State::commit(const Transition& t, Bytes actual_bytes) {
       Materialization& there = *place(record, *t.destination);
       there.arrival = Arrival{*t.source, t.staging, t.temporary, t.backing};
       ++there.protection.pending;
-      ++place(values_[t.backing.value_or(value).serial], *t.source)->protection.pending;
+      const std::uint64_t read = t.backing.value_or(value).serial;
+      ++place(values_.edit(read), *t.source)->protection.pending;
+      count_replicas(read);
+      count_replicas(value.serial);
     }
   }
   if (std::holds_alternative<Discard>(t.action)) {
@@ -252,7 +255,7 @@ void State::commit(const Transition& t, Bytes actual_bytes) {
     record.source.reset();
     record.discarded = true;
     record.dependents.clear();
-    if (record.backing) std::erase(values_[record.backing->serial].dependents, value);
+    if (record.backing) std::erase(values_.edit(record.backing->serial).dependents, value);
   } else if (t.work == Work::remove || removed_elsewhere(t)) {
     remove(value, *t.source);  // R15: only after install
   }
@@ -294,17 +297,19 @@ std::vector<ValuePlace> State::arrivals_in_the_way(const Action& action) const {
 
 void State::settle(HandleId value, Location at) {
   FHERES_CHECK(!check_resident(value, at));
-  Materialization& there = *place(values_[value.serial], at);
+  Materialization& there = *place(values_.edit(value.serial), at);
   FHERES_CHECK(there.arrival.has_value());
   const Arrival arrival = *there.arrival;
   there.arrival.reset();
   discharge(at, 0, arrival.temporary);
   if (arrival.staging != 0) discharge(Location::pinned_host(), 0, arrival.staging);
   for (Materialization* end :
-       {&there, place(values_[arrival.backing.value_or(value).serial], arrival.from)}) {
+       {&there, place(values_.edit(arrival.backing.value_or(value).serial), arrival.from)}) {
     FHERES_CHECK(end != nullptr && end->protection.pending > 0);
     --end->protection.pending;
   }
+  count_replicas(value.serial);
+  count_replicas(arrival.backing.value_or(value).serial);
   ++version_;
 }
 
@@ -321,7 +326,8 @@ State::Undo State::mark(HandleId value) const {
 
 void State::restore(Undo undo) {
   FHERES_CHECK(begun_.empty());
-  values_[undo.value.serial] = std::move(undo.record);
+  values_.edit(undo.value.serial) = std::move(undo.record);
+  count_replicas(undo.value.serial);
   accounts_ = std::move(undo.accounts);
   version_ = undo.version;
 }

@@ -22,7 +22,6 @@ ValueTable ValueTable::only(std::vector<std::uint64_t> serials) const {
   ValueTable some;
   some.size_ = size_;
   some.partial_ = true;
-  some.rows_.reserve(serials.size());
   for (const std::uint64_t serial : serials) some.rows_.push_back((*this)[serial]);
   some.serials_ = std::move(serials);
   return some;

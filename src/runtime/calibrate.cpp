@@ -117,10 +117,11 @@ class Calibration {
           [&] {
             if (stream) driver_.synchronize(stream);
           });
-      // A larger copy never takes less: what says so is noise.
-      const double before = times.points.empty() ? 0 : times.points.back().ns;
-      times.points.push_back({bytes, std::max(ns, before)});
+      times.points.push_back({bytes, ns});
     }
+    // A smaller copy never takes more: what says so was disturbed, and disturbances only add time.
+    for (std::size_t i = times.points.size() - 1; i-- > 0;)
+      times.points[i].ns = std::min(times.points[i].ns, times.points[i + 1].ns);
     made_.copies.push_back(std::move(times));
   }
 

@@ -41,7 +41,8 @@ TimedOperations::TimedOperations(const ckks::Context& context, memory::Driver& d
       ciphertext, ciphertext, ciphertext, keys,
       // A key is expanded there too.
       std::max(ciphertext, keys),
-      scheme::key_switch_workspace(parameters_, 0, 0) + scheme::rescale_workspace(parameters_, 3)};
+      std::max(scheme::key_switch_workspace(parameters_, 0, 0) + scheme::rescale_workspace(parameters_, 3),
+               scheme::hoisted_workspace(parameters_, 0, 2, 0))};
   const std::vector<std::uint64_t> words = random_words(parameters_, std::max(ciphertext, keys));
   for (const Bytes bytes : sizes) {
     pieces_.push_back({driver_.allocate(stream_.device(), bytes), bytes});

@@ -170,8 +170,9 @@ class Session {
     } else {
       settle_arrivals();
       const control::Request request = workload::request_of(stage, handles_);
-      run.decision = control::decision_or_throw(
-          control::decide(manager_->planning_state(), request, policy_, metadata_, options_.decide));
+      run.decision =
+          control::decision_or_throw(control::decide(manager_->planning_state(), request, policy_, metadata_,
+                                                     workload_.world.policy.applied_to(options_.decide)));
       run.plan = run.decision->plan;
       run.plan.produce = workload::productions_of(stage, handles_);
       run.plan.workspace = workload::workspace_of(stage);
@@ -303,23 +304,40 @@ class Session {
     const std::vector<double>& expected = shadow_.slots(index);
     if (report_.without_secret) {
       result.skipped = "no secret key is here: keys and inputs come from files";
-    } else if (expected.empty()) {
-      result.skipped = "the clear text of an input is not known";
-    }
-    if (!result.skipped.empty()) {
       report_.checks.push_back(std::move(result));
       return;
     }
-    const std::vector<double> actual = client_->decrypt(*value.type, bytes);
-    for (std::size_t i = 0; i < expected.size(); ++i) {
-      // A comparison with not-a-number is false, so it must not be what passes.
-      const double error = std::abs(actual[i] - expected[i]);
-      result.largest_error = std::isnan(error) ? error : std::max(result.largest_error, error);
-      if (std::isnan(error)) break;
+    std::vector<const workload::Expectation*> said;
+    for (const workload::Expectation& expectation : workload_.checks.expect)
+      if (expectation.value == index) said.push_back(&expectation);
+    CheckRun told = result;
+    std::vector<double> actual;
+    if (!expected.empty() || !said.empty()) actual = client_->decrypt(*value.type, bytes);
+    if (expected.empty()) {
+      result.skipped = "the clear text of an input is not known";
+    } else {
+      compare(actual, expected, result);
+      note_error(result);
     }
-    result.passed = result.largest_error <= result.tolerance;
-    progress_.largest_error = std::max(progress_.largest_error.value_or(0), result.largest_error);
     report_.checks.push_back(std::move(result));
+    told.expected = true;
+    for (const workload::Expectation* expectation : said) {
+      told.tolerance = expectation->tolerance.value_or(workload_.checks.tolerance);
+      compare(actual, expected_slots(*expectation, actual.size()), told);
+      note_error(told);
+      report_.checks.push_back(told);
+    }
+  }
+
+  void note_error(const CheckRun& result) {
+    progress_.largest_error = std::max(progress_.largest_error.value_or(0), result.largest_error);
+  }
+
+  static void compare(const std::vector<double>& actual, const std::vector<double>& expected,
+                      CheckRun& result) {
+    result.largest_error = largest_error(actual, expected);
+    // A comparison with not-a-number is false, so it must not be what passes.
+    result.passed = result.largest_error <= result.tolerance;
   }
 
   bool is_unchecked(residency::HandleId value) const {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <functional>
 
 #include <fheres/base/check.hpp>
@@ -156,6 +157,23 @@ void Shadow::run(const workload::Stage& stage) {
     }
   }
   for (const workload::Output& output : stage.outputs) values_[output.value] = results[output.result];
+}
+
+double largest_error(std::span<const double> actual, std::span<const double> expected) {
+  FHERES_CHECK(actual.size() >= expected.size());
+  double largest = 0;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const double error = std::abs(actual[i] - expected[i]);
+    if (std::isnan(error)) return error;
+    largest = std::max(largest, error);
+  }
+  return largest;
+}
+
+std::vector<double> expected_slots(const workload::Expectation& expectation, std::uint64_t slots) {
+  std::vector<double> result = workload::slots_of(expectation.message, slots);
+  if (expectation.slots) result.resize(*expectation.slots);
+  return result;
 }
 
 }  // namespace fheres::runtime

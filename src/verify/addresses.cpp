@@ -8,7 +8,8 @@
 namespace fheres::verify {
 namespace {
 
-/// What lies between two blocks that do not slide, from low to high: a gap (maybe of nothing), then block and gap in turn.
+/// What lies between two blocks that do not slide, from low to high: a gap (maybe of nothing), then block and
+/// gap in turn.
 struct Stretch {
   Bytes start = 0;
   std::vector<Bytes> gaps{0};

@@ -11,7 +11,8 @@
 
 namespace fheres::verify {
 
-/// Who has which addresses of one location: first fit in whole granules, sliding where only that makes a piece (R27).
+/// Who has which addresses of one location: first fit in whole granules, sliding where only that makes a
+/// piece (R27).
 class Addresses {
  public:
   using Key = std::uint64_t;  // of a block, the caller's

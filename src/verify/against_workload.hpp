@@ -7,8 +7,8 @@
 
 namespace fheres::verify {
 
-/// What of the workload the Program does not say, or says otherwise; and what its bodies need, by the Program's stages
-/// and with its values.
+/// What of the workload the Program does not say, or says otherwise; and what its bodies need, by the
+/// Program's stages and with its values.
 struct Comparison {
   std::vector<Violation> violations;
   std::vector<std::vector<workload::Requirement>> required;

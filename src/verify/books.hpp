@@ -21,7 +21,8 @@ std::size_t index_of(Addresses::Key key);
 /// For people.
 std::string describe(Addresses::Key block, const workload::World& world);
 
-/// What one location is charged, and its addresses where it has some of its own (a budgeted pinned or cuda location).
+/// What one location is charged, and its addresses where it has some of its own (a budgeted pinned or cuda
+/// location).
 struct Account {
   Location at = Location::pageable_host();
   std::optional<Bytes> budget;
@@ -42,8 +43,8 @@ class Books {
  public:
   explicit Books(const workload::World& world);
 
-  /// Why so much more has no room (R24): one line with the numbers. Nothing where it has, or where the location is over
-  /// its budget already.
+  /// Why so much more has no room (R24): one line with the numbers. Nothing where it has, or where the
+  /// location is over its budget already.
   std::optional<std::string> refusal(Location at, Bytes more) const;
   void charge(Location at, Bytes used, Bytes reserved);
   void discharge(Location at, Bytes used, Bytes reserved);

@@ -265,7 +265,8 @@ class Replayer {
     }
   }
 
-  /// Where a body has a workspace, its blocks and what it makes there find one free piece, if sliding can make one (R27).
+  /// Where a body has a workspace, its blocks and what it makes there find one free piece, if sliding can
+  /// make one (R27).
   void gather(const ProgramStage& stage) {
     if (stage.workspace.empty() || stage.workspace[0].from >= reservations_.size()) return;
     Account& account = books_.at(reservations_[stage.workspace[0].from].at);

@@ -304,8 +304,10 @@ bool BodyResolver::find_key(const OperationDraft& draft, ValueKind kind, BodyOpe
         fmt::format("declare one: `{{rotation_key: {{steps: {}}}, at: pageable-host}}`", *draft.steps));
     return false;
   }
-  const auto other =
-      std::ranges::find_if(check_.drafts, [&](const ValueDraft& value) { return value.kind == kind; });
+  const auto other = problems_.many()
+                         ? check_.drafts.end()
+                         : std::ranges::find_if(
+                               check_.drafts, [&](const ValueDraft& value) { return value.kind == kind; });
   problems_.add("FHR0403", draft.operation.place,
                 fmt::format("`{}` needs a {}, and none is given", draft.operation.text, noun(kind)),
                 other == check_.drafts.end()

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <unordered_set>
 
 #include <fmt/format.h>
 
@@ -39,10 +40,12 @@ class WorkloadChecker {
     for (std::size_t s = 0; s < stages_.size(); ++s) {
       if (complete[s] || stages_[s].body.empty()) lay_out_stage(s);
     }
+    Checks checks = draft_.checks;
+    for (const ExpectationDraft& expectation : draft_.expect) check_expectation(expectation, checks);
     if (!problems_.empty()) return {std::nullopt, problems_.take()};
-    return {
-        Workload{draft_.metadata, std::move(check_.world), std::move(stages_), draft_.checks, draft_.seed},
-        {}};
+    return {Workload{draft_.metadata, std::move(check_.world), std::move(stages_), std::move(checks),
+                     draft_.seed},
+            {}};
   }
 
  private:
@@ -57,7 +60,8 @@ class WorkloadChecker {
       const Definition* found = check_.names.look_up(output.text);
       if (!found || found->stage != s || !found->operation) {
         std::vector<std::string> results;
-        for (const OperationDraft& operation : draft.body) results.push_back(operation.result.text);
+        if (!problems_.many())
+          for (const OperationDraft& operation : draft.body) results.push_back(operation.result.text);
         const std::string near = closest(output.text, results);
         problems_.add("FHR0407", output.place,
                       fmt::format("`{}` is no result of this stage's body", output.text),
@@ -109,11 +113,9 @@ class WorkloadChecker {
 
   void collect_inputs(Stage& stage) {
     if (!stage.at) return;
+    std::unordered_set<ValueIndex> known;
     const auto add = [&](const Operand& operand) {
-      if (operand.from != Operand::From::value) return;
-      for (const Requirement& known : stage.require) {
-        if (known.value == operand.index) return;
-      }
+      if (operand.from != Operand::From::value || !known.insert(operand.index).second) return;
       stage.require.push_back({operand.index, *stage.at, operand.place});
     };
     for (const BodyOperation& operation : stage.body) {
@@ -149,6 +151,28 @@ class WorkloadChecker {
       for (auto& spec : automatic_reservations(stage.layout, *stage.at)) {
         stage.reserve.push_back({std::move(spec), draft.name.place});
       }
+    }
+  }
+
+  void check_expectation(const ExpectationDraft& draft, Checks& checks) {
+    const Definition* found = check_.names.find(draft.output, problems_);
+    if (!found) return;
+    if (!found->value || !check_.world.values[*found->value].produced_by) {
+      problems_.add("FHR0407", draft.output.place,
+                    fmt::format("`{}` is no output of a stage", draft.output.text),
+                    found->value ? "" : "list it under that stage's `outputs` to keep it");
+      return;
+    }
+    checks.expect.push_back({*found->value, draft.message, draft.slots, draft.tolerance, draft.output.place});
+    if (!check_.world.parameters) return;
+    const std::uint64_t slots = check_.world.parameters->slots();
+    if (draft.slots && *draft.slots > slots) {
+      problems_.add("FHR0107", draft.slots_place,
+                    fmt::format("{} slots are expected, and there are {}", *draft.slots, slots));
+    }
+    if (const auto count = count_of(draft.message); count && *count > slots) {
+      problems_.add("FHR0306", draft.message_place,
+                    fmt::format("the message has {} numbers, and there are {} slots", *count, slots));
     }
   }
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <fheres/workload/message.hpp>
+#include <fheres/workload/number_file.hpp>
 
 namespace fheres::workload {
 namespace {
@@ -37,6 +38,9 @@ double slot(const RandomMessage& m, std::uint64_t i, std::uint64_t) {
   return m.low + (m.high - m.low) * unit_interval(m.seed, m.period == 0 ? i : i % m.period);
 }
 
+/// Of what was read before; a file is read where its slots are made.
+double slot(const FileMessage&, std::uint64_t, std::uint64_t) { return 0; }
+
 struct Magnitude {
   double operator()(const ConstantMessage& m) const { return std::abs(m.value); }
   double operator()(const SineMessage& m) const { return std::abs(m.amplitude); }
@@ -47,6 +51,7 @@ struct Magnitude {
     return largest;
   }
   double operator()(const RandomMessage& m) const { return std::max(std::abs(m.low), std::abs(m.high)); }
+  double operator()(const FileMessage& m) const { return m.magnitude; }
 };
 
 struct Describe {
@@ -65,15 +70,38 @@ struct Describe {
     const std::string text = fmt::format("random(seed {}, low {}, high {}", m.seed, m.low, m.high);
     return m.period == 0 ? text + ")" : text + fmt::format(", period {})", m.period);
   }
+  std::string operator()(const FileMessage& m) const {
+    return fmt::format("file({}, {} numbers)", m.path, m.count);
+  }
 };
+
+std::vector<double> slots_of_file(const FileMessage& file, std::uint64_t slots) {
+  std::vector<double> result = read_numbers(file.path, slots);
+  double largest = 0;
+  for (const double number : result) largest = std::max(largest, std::abs(number));
+  if (result.size() != file.count || largest != file.magnitude) {
+    throw FileError(
+        fmt::format("{}: it has {} numbers up to {:g}, and had {} up to {:g} when the document was read",
+                    file.path, result.size(), largest, file.count, file.magnitude));
+  }
+  result.resize(slots);
+  return result;
+}
 
 }  // namespace
 
+std::optional<std::uint64_t> count_of(const Message& message) {
+  if (const auto* list = std::get_if<ListMessage>(&message)) return list->values.size();
+  if (const auto* file = std::get_if<FileMessage>(&message)) return file->count;
+  return std::nullopt;
+}
+
 std::vector<double> slots_of(const Message& message, std::uint64_t slots) {
-  if (const auto* list = std::get_if<ListMessage>(&message); list && list->values.size() > slots) {
+  if (const auto count = count_of(message); count && *count > slots) {
     throw std::invalid_argument(
-        fmt::format("the list has {} numbers, and there are {} slots", list->values.size(), slots));
+        fmt::format("the list has {} numbers, and there are {} slots", *count, slots));
   }
+  if (const auto* file = std::get_if<FileMessage>(&message)) return slots_of_file(*file, slots);
   std::vector<double> result(slots);
   std::visit(
       [&](const auto& m) {

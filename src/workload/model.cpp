@@ -5,6 +5,12 @@
 
 namespace fheres::workload {
 
+control::DecideOptions PolicyEntry::applied_to(control::DecideOptions options) const {
+  if (search_state_limit) options.search_state_limit = *search_state_limit;
+  if (objective) options.objective = *objective;
+  return options;
+}
+
 std::map<Location, Bytes> World::budgets() const {
   std::map<Location, Bytes> result;
   for (const LocationEntry& entry : locations) {

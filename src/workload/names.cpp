@@ -9,8 +9,8 @@
 namespace fheres::workload {
 namespace {
 
-// Past this many problems nobody reads suggestions, and looking for them would take quadratic time.
-constexpr std::size_t kManyProblems = 200;
+// Names that suggestions may look at: in documents of many names only the first few problems get one.
+constexpr std::uint64_t kMostCompared = 2'000'000;
 
 /// Edit distance with insertions, deletions, replacements and swaps of neighbours.
 std::size_t distance(const std::string& a, const std::string& b) {
@@ -84,7 +84,8 @@ const Definition* Names::look_up(const std::string& name) const {
 const Definition* Names::find(const Name& name, Problems& problems) const {
   if (const Definition* found = look_up(name.text)) return found;
   std::string near;
-  if (problems.size() < kManyProblems) {
+  if (!problems.many() && compared_ < kMostCompared) {
+    compared_ += definitions_.size();
     std::vector<std::string> known;
     for (const auto& [text, definition] : definitions_) known.push_back(text);
     near = closest(name.text, known);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -14,13 +15,17 @@ namespace fheres::workload {
 class Problems {
  public:
   void add(const char* code, const Place& place, std::string message, std::string hint = {}) {
-    list_.push_back({code, place, std::move(message), std::move(hint)});
+    if (list_.size() < kMost) list_.push_back({code, place, std::move(message), std::move(hint)});
   }
+  /// Whether a problem more is one that nobody reads: then a hint is not worth its time.
+  bool many() const { return list_.size() >= kMany; }
   bool empty() const { return list_.empty(); }
   std::size_t size() const { return list_.size(); }
   std::vector<Problem> take() { return std::move(list_); }
 
  private:
+  static constexpr std::size_t kMany = 200;
+  static constexpr std::size_t kMost = 20'000;  // what a hostile document can make us keep
   std::vector<Problem> list_;
 };
 
@@ -45,6 +50,7 @@ class Names {
 
  private:
   std::map<std::string, Definition> definitions_;
+  mutable std::uint64_t compared_ = 0;  // names that suggestions looked at
 };
 
 /// Reports repeated names of stages, requests, ...; `what` is the noun.

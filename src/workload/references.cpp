@@ -1,6 +1,8 @@
 #include "references.hpp"
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -96,21 +98,17 @@ std::vector<NamedAction> References::prefetch(const std::vector<ActionDraft>& dr
 
 void References::requirements(const std::vector<RequirementDraft>& drafts, Moment moment,
                               std::vector<Requirement>& require) const {
-  const auto find = [](const std::vector<Requirement>& list, ValueIndex value, Location at) {
-    return std::any_of(list.begin(), list.end(),
-                       [&](const Requirement& known) { return known.value == value && known.at == at; });
-  };
-  std::vector<Requirement> seen;
+  std::set<std::pair<ValueIndex, Location>> seen, known;
+  for (const Requirement& item : require) known.emplace(item.value, item.at);
   for (const RequirementDraft& draft : drafts) {
     const auto value = managed(draft.value, moment);
     if (!value) continue;
-    if (find(seen, *value, draft.at)) {
+    if (!seen.emplace(*value, draft.at).second) {
       problems_.add("FHR0305", draft.value.place,
                     fmt::format("`{}` is required twice at {}", draft.value.text, draft.at.name()));
       continue;
     }
-    seen.push_back({*value, draft.at, draft.value.place});
-    if (!find(require, *value, draft.at)) require.push_back(seen.back());
+    if (known.emplace(*value, draft.at).second) require.push_back({*value, draft.at, draft.value.place});
   }
   check_exclusive(require, world_, problems_);
 }

@@ -33,6 +33,9 @@ class References {
   /// Resolves a value that the stage releases; later uses are refused.
   std::optional<Operand> release(const Name& name, std::size_t stage);
 
+  /// Without a check: a stage that is known to be good released it.
+  void mark_released(ValueIndex value, std::size_t stage) { released_in_.emplace(value, stage); }
+
   std::vector<NamedAction> actions(const std::vector<ActionDraft>& drafts, Moment moment) const;
   /// The same, where only ensures have a meaning.
   std::vector<NamedAction> prefetch(const std::vector<ActionDraft>& drafts, Moment moment) const;

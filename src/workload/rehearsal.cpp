@@ -27,7 +27,7 @@ class Rehearser {
   Rehearser(const World& world, const control::DecideOptions& options, const Witness* witness)
       : world_(world),
         witness_(witness),
-        options_(options),
+        options_(world.policy.applied_to(options)),
         policy_(policy_of(world)),
         handles_(world.values.size()),
         result_{
@@ -42,7 +42,6 @@ class Rehearser {
             State(witness != nullptr ? witness->manager : kRehearsal, world.budgets(), {}, world.copies()),
             residency::Layout(world.budgets())} {
     for (const auto& [at, budget] : world.budgets()) followed_.push_back(at);
-    if (world.policy.search_state_limit) options_.search_state_limit = *world.policy.search_state_limit;
   }
 
   /// False when a value cannot be where it is said to start.
@@ -112,19 +111,28 @@ class Rehearser {
     return true;
   }
 
+  /// What comes now is a rehearsal of its own, from the state that this stage left.
+  void begin_anew(const std::string& stage) {
+    result_.stages.clear();
+    result_.peaks.clear();
+    result_.moved_bytes = result_.compacted_bytes = 0;
+    result_.placement = residency::simulate(result_.state, fmt::format("after {}", stage), {}).explanation;
+    note_peaks(result_.placement, stage);
+  }
+
   Handles handles() const { return handles_; }
   Rehearsal take() { return std::move(result_); }
 
  private:
   /// A policy decides on what has arrived, so that its answer does not hang on how fast a copy was.
   void settle_arrivals() {
-    for (std::uint64_t serial = 0; serial < result_.state.records().size(); ++serial) {
-      const residency::ValueRecord& record = result_.state.records()[serial];
-      for (std::size_t i = 0; i < record.materializations.size(); ++i) {
-        const residency::Materialization& item = record.materializations[i];
+    // Copies: what is settled leaves the set, and changes the record.
+    const BitSet arriving = result_.state.arriving();
+    arriving.for_each([&](std::size_t serial) {
+      const residency::ValueRecord record = result_.state.records()[serial];
+      for (const residency::Materialization& item : record.materializations)
         if (item.arrival) result_.state.settle(result_.state.handle(serial), item.at);
-      }
-    }
+    });
   }
 
   bool place_value(ValueIndex index, const Value& value) {
@@ -192,7 +200,8 @@ class Rehearser {
   /// `inputs`: what the body reads, which a plan written by hand may have forgotten.
   bool run_plan(StageRehearsal& stage, const residency::Plan& plan,
                 std::span<const Requirement> inputs = {}) {
-    residency::Simulation simulation = residency::simulate(result_.state, result_.layout, plan);
+    residency::Simulation simulation =
+        residency::simulate(result_.state, result_.layout, plan, residency::Detail::budgeted);
     stage.explanation = witness_ != nullptr ? witness_->run(plan) : std::move(simulation.explanation);
     note_peaks(stage.explanation, stage.name);
     if (!stage.explanation.feasible) return fail(stage, Answer::infeasible, stage.explanation.reason);
@@ -257,19 +266,24 @@ class Rehearser {
   Rehearsal result_;
 };
 
-}  // namespace
-
-Rehearsal rehearse(const Workload& workload, const control::DecideOptions& options, const Witness* witness) {
-  Rehearser rehearser(workload.world, options, witness);
-  if (!rehearser.place_values()) return rehearser.take();
-  for (const Stage& stage : workload.stages) {
+/// False where one of them does not go.
+bool run_stages(Rehearser& rehearser, const std::vector<Stage>& stages) {
+  for (const Stage& stage : stages) {
     const bool feasible =
         stage.plan ? rehearser.run(plan_of(stage, rehearser.handles()), stage.name.place,
                                    std::span(stage.require).first(stage.input_count))
                    : rehearser.run(request_of(stage, rehearser.handles()), stage.name.place,
                                    {productions_of(stage, rehearser.handles()), workspace_of(stage)});
-    if (!feasible || !rehearser.release(stage.release)) break;
+    if (!feasible || !rehearser.release(stage.release)) return false;
   }
+  return true;
+}
+
+}  // namespace
+
+Rehearsal rehearse(const Workload& workload, const control::DecideOptions& options, const Witness* witness) {
+  Rehearser rehearser(workload.world, options, witness);
+  if (rehearser.place_values()) run_stages(rehearser, workload.stages);
   return rehearser.take();
 }
 
@@ -287,6 +301,8 @@ Rehearsal rehearse(const RequestSet& requests, const control::DecideOptions& opt
                    const Witness* witness) {
   Rehearser rehearser(requests.world, options, witness);
   if (!rehearser.place_values()) return rehearser.take();
+  if (!run_stages(rehearser, requests.before)) return rehearser.take();
+  if (!requests.before.empty()) rehearser.begin_anew(requests.before.back().name.text);
   for (const RequestEntry& request : requests.requests) {
     if (!rehearser.run(request_of(request, rehearser.handles()), request.name.place, {})) break;
   }

@@ -188,10 +188,10 @@ class WorldChecker {
       }
     }
     if (!draft.message) return;
-    if (const auto* list = std::get_if<ListMessage>(&*draft.message);
-        list && list->values.size() > parameters.slots()) {
+    if (const auto count = count_of(*draft.message); count && *count > parameters.slots()) {
       problems_.add("FHR0306", draft.message_place,
-                    fmt::format("the list has {} numbers, and there are {} slots", list->values.size(),
+                    fmt::format("the {} has {} numbers, and there are {} slots",
+                                std::holds_alternative<ListMessage>(*draft.message) ? "list" : "file", *count,
                                 parameters.slots()));
     }
     const double room = std::log2(static_cast<double>(parameters.q()[0].value)) - parameters.scale_bits();

@@ -23,6 +23,22 @@ std::string codes_of(const Loaded& loaded) {
 
 }  // namespace
 
+TEST_CASE("two sizes that took the same time read back as they were written, one that took less is refused") {
+  workload::Machine machine;
+  machine.name = "h";
+  for (double ns : {4'011'333.0, 97'777.0, 1'234'567.0}) {
+    machine.copies = {{workload::Tier::pinned_host, workload::Tier::cuda, {}}};
+    for (Bytes bytes = 64 * kKiB; bytes <= kGiB; bytes *= 4) machine.copies[0].points.push_back({bytes, ns});
+    const Loaded read = load_machine_text(documents::machine_yaml(machine, ""));
+    INFO(codes_of(read));
+    REQUIRE(read.machine);
+    const auto& points = read.machine->copies[0].points;
+    for (std::size_t i = 1; i < points.size(); ++i) CHECK(points[i].ns >= points[i - 1].ns);
+  }
+  machine.copies[0].points[3].ns *= 0.99;
+  CHECK(codes_of(load_machine_text(documents::machine_yaml(machine, ""))) == "FHR0702");
+}
+
 TEST_CASE("a machine reads back as it was written, to four digits") {
   workload::Machine machine;
   machine.name = "h";
@@ -31,7 +47,10 @@ TEST_CASE("a machine reads back as it was written, to four digits") {
   machine.full_duplex = false;
   machine.expansion = 1.4703e12;
   machine.stage_ns = 12345;
-  machine.copies = {{workload::Tier::pinned_host, workload::Tier::cuda, {{65536, 4783}, {kGiB, 19'381'000}}},
+  // The second takes as long as the first, and its rate is rounded up.
+  machine.copies = {{workload::Tier::pinned_host,
+                     workload::Tier::cuda,
+                     {{65536, 22250}, {262144, 22250}, {kGiB, 19'381'000}}},
                     {workload::Tier::cuda, workload::Tier::pageable_host, {{1000, 100}}}};
   machine.operations = {{"slots8192-scale40-levels7", "rotate", {{0, 93'000}, {7, 31'500}}},
                         {"slots8192-scale40-levels7", "multiply+key", {{0, 100'000}}}};

@@ -29,8 +29,9 @@ struct StageCost {
 /// One a stage of a Program.
 using StageCosts = std::vector<StageCost>;
 
-/// Of a Program that places a workload. Operations that the machine does not know take no time; `unknown`, where given,
-/// counts them. A Program alone (no workload): bodies without operations.
+/// Of a Program that places a workload. Operations that the machine does not know are taken to last as long as copies of
+/// what they read would, so that there is something to hide transfers under; `unknown`, where given, counts them. A
+/// Program alone (no workload): bodies without operations.
 StageCosts costs_of(const workload::Program& program, const workload::Workload* workload,
                     const workload::Machine& machine, std::size_t* unknown = nullptr);
 

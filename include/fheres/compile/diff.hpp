@@ -7,7 +7,8 @@
 
 namespace fheres::compile {
 
-/// One difference. Of what was given (budgets, values, stages), or of what follows (transfers, what leaves earlier).
+/// One difference. Of what was given (budgets, values, stages), or of what follows (transfers, what leaves
+/// earlier).
 struct Difference {
   enum class About { budget, value, stage, transfer, eviction };
   enum class How { added, removed, changed };
@@ -29,10 +30,11 @@ struct Diff {
   bool equal() const { return differences.empty(); }
 };
 
-/// What changed from the first to the second, and why each transfer appeared: its stage is new, its value is new, it has
-/// another size, the stage uses it only now, it starts elsewhere, it came in another stage before, or it was there and
-/// left earlier; and that because of a smaller budget, a larger reservation or larger values, where one of these is so.
-/// Names are all that is compared: two documents may be of different kinds. Pure and deterministic.
+/// What changed from the first to the second, and why each transfer appeared: its stage is new, its value is
+/// new, it has another size, the stage uses it only now, it starts elsewhere, it came in another stage
+/// before, or it was there and left earlier; and that because of a smaller budget, a larger reservation or
+/// larger values, where one of these is so. Names are all that is compared: two documents may be of different
+/// kinds. Pure and deterministic.
 Diff diff(const Movements& before, const Movements& after);
 
 }  // namespace fheres::compile

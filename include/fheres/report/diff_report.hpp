@@ -8,8 +8,8 @@
 
 namespace fheres::report {
 
-/// What moved when, out of the JSON of `explain` (`fheres/explanation/v1`), `decide` (`fheres/decision/v1`) or a run's
-/// report (`fheres/run/v1`); or why not, one line. Never throws for what the JSON holds.
+/// What moved when, out of the JSON of `explain` (`fheres/explanation/v1`), `decide` (`fheres/decision/v1`)
+/// or a run's report (`fheres/run/v1`); or why not, one line. Never throws for what the JSON holds.
 std::variant<compile::Movements, std::string> movements_of(const Json& json);
 
 /// `fheres/diff/v1`.

@@ -18,7 +18,7 @@ struct PlanContext {
   Bytes moved_bytes = 0;
   std::string machine;                        // whose times these are; empty: none is known
   std::optional<compile::Forecast> forecast;  // where a machine is known
-  std::size_t unknown_operations = 0;         // that it does not know the time of
+  std::size_t unknown_operations = 0;         // whose time it does not know, and is guessed
 };
 
 /// How long anybody waited for one value to arrive: the device for it (R22), or the host.

@@ -36,6 +36,9 @@ class Table {
 /// `12 ns`, `3.4 µs`, `18 ms`, `1.25 s`: three significant digits at most.
 std::string format_duration(double nanoseconds);
 
+/// `1 stage`, `4 stages`.
+std::string format_count(std::size_t count, std::string_view noun);
+
 /// The text broken at blanks into lines of at most `width` columns; a word that is longer stands alone. Line breaks of the
 /// text stay. At least one line.
 std::vector<std::string> wrap(std::string_view text, std::size_t width);

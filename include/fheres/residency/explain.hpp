@@ -60,9 +60,13 @@ struct LocationExplanation {
   Bytes charged_after = 0;
   Bytes compacted = 0;  // slid inside the location, for actions and for the body's blocks (R27)
   /// What holds the room at the peak, or at the refusal where this location has no room; largest first, equal
-  /// ones in order of registration. Filled in only where asked for.
+  /// ones in order of registration. Filled in only where asked for (Detail).
   std::vector<Holder> holders;
+  std::size_t more_holders = 0;  // that are not listed, each no larger than those that are
+  Bytes more_bytes = 0;          // charged for them
 };
+
+inline constexpr std::size_t kMostHolders = 64;  // of a location, in Detail::budgeted
 
 /// A plan's dry run: a fact about one state, nothing that was executed.
 struct Explanation {
@@ -87,6 +91,9 @@ struct Explanation {
 enum class Detail {
   brief,  // no holders
   full,   // with holders, which cost a second run
+  // With holders where there is a budget, the largest kMostHolders of them: for long chains of plans over many values,
+  // which would else tell of all values in every plan.
+  budgeted,
 };
 
 /// An explanation and the state that the plan leaves; where the plan is infeasible, the state that its

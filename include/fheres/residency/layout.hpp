@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include <fheres/base/shared_vector.hpp>
 #include <fheres/memory/arena.hpp>
 #include <fheres/residency/state.hpp>
 
@@ -74,7 +75,7 @@ class Layout {
   struct Room {
     Location at;
     memory::Arena arena;
-    std::vector<Owned> values;  // by serial
+    SharedVector<Piece> values;  // by serial; without bytes: not here
     std::vector<Named> kept;
     std::vector<Awaited> arrivals;
   };

@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include <fheres/base/bit_set.hpp>
 #include <fheres/residency/action.hpp>
 #include <fheres/residency/copy_rules.hpp>
 #include <fheres/residency/errors.hpp>
@@ -111,7 +112,8 @@ struct ValuePlace {
 
 /// The residency rules (design, page 03), once. A storage-free value: values with their places and
 /// protections, accounts with their charges and peaks. The manager executes through it, explain simulates
-/// through it, the controller searches over it. Copies are independent. Not thread safe.
+/// through it, the controller searches over it. Copies are independent, and cheap: they share the values that
+/// neither changes. Not thread safe.
 ///
 /// Every function that can be refused returns the Refusal and then has changed nothing. Charges add up
 /// without overflow: std::overflow_error where an unbudgeted location would hold 2^64 bytes or more.
@@ -159,8 +161,13 @@ class State {
   const ValueRecord& record(HandleId value) const;     // of any known handle, discarded too
   std::size_t size() const { return values_.size(); }  // handles given out
   /// Of all values; index is the serial. Not of a copy_for copy.
-  std::span<const ValueRecord> records() const { return values_.all(); }
+  const SharedVector<ValueRecord>& records() const { return values_.all(); }
   HandleId handle(std::uint64_t serial) const { return {manager_, serial}; }
+  // Serials of the values that are at a location, have a protected replica, or one that arrives: to be looked through
+  // without looking at all values.
+  const BitSet& residents(Location at) const;
+  const BitSet& guarded() const { return guarded_; }
+  const BitSet& arriving() const { return arriving_; }
 
   // Transitions (R9 to R17). Checked in this order: handle, locations present, explicit source resident (also
   // where the action then is a no-op), no-op, ownership, protection, budget (destination, then source).
@@ -226,6 +233,13 @@ class State {
   bool is_live(HandleId value) const {
     return value.manager == manager_ && value.serial < values_.size() && !values_[value.serial].discarded;
   }
+  struct Residents {
+    Location at;
+    BitSet values;
+  };
+  /// After a change of the value's replicas: where it is counted.
+  void count_replicas(std::uint64_t serial);
+  void note_replicas(const ValueRecord& record, std::uint64_t serial);
   Account* find(Location at);
   std::optional<Refusal> admit(Location at, Bytes requested) const;
   void charge(Location at, Bytes used, Bytes reserved);
@@ -260,6 +274,8 @@ class State {
   CopyRules copies_;
   std::uint64_t version_ = 1;
   ValueTable values_;
+  std::vector<Residents> residents_;  // of each location that ever had a value
+  BitSet guarded_, arriving_;
   std::vector<Account> accounts_;
   std::vector<ReservationRecord> reservations_;
   std::uint64_t next_reservation_ = 1;

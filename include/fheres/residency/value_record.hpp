@@ -3,11 +3,11 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <span>
 #include <vector>
 
 #include <fheres/base/check.hpp>
 #include <fheres/base/inline_vector.hpp>
+#include <fheres/base/shared_vector.hpp>
 #include <fheres/residency/action.hpp>
 #include <fheres/residency/errors.hpp>
 #include <fheres/residency/spec.hpp>
@@ -48,9 +48,10 @@ struct ValueRecord {
 class ValueTable {
  public:
   std::size_t size() const { return size_; }  // serials, known here or not
-  ValueRecord& operator[](std::uint64_t serial) { return rows_[row(serial)]; }
+  /// To be changed: copies of the table keep what they have.
+  ValueRecord& edit(std::uint64_t serial) { return rows_.edit(row(serial)); }
   const ValueRecord& operator[](std::uint64_t serial) const { return rows_[row(serial)]; }
-  std::span<const ValueRecord> all() const {
+  const SharedVector<ValueRecord>& all() const {
     FHERES_CHECK(!partial_);
     return rows_;
   }
@@ -66,7 +67,7 @@ class ValueTable {
   std::size_t row(std::uint64_t serial) const { return partial_ ? search(serial) : serial; }
   std::size_t search(std::uint64_t serial) const;
 
-  std::vector<ValueRecord> rows_;
+  SharedVector<ValueRecord> rows_;
   std::vector<std::uint64_t> serials_;  // of rows_, ascending, where not all are known
   std::size_t size_ = 0;
   bool partial_ = false;

@@ -58,7 +58,7 @@ struct StageRun {
   bool complete = false;
 };
 
-/// One output, compared with its clear-text shadow.
+/// One output, compared with its clear-text shadow, or with what the document expects of it.
 struct CheckRun {
   std::string value;
   double largest_error = 0;
@@ -66,6 +66,7 @@ struct CheckRun {
   bool passed = false;
   std::string skipped;          // why it was not compared; empty where it was
   std::string residues_sha256;  // of the ciphertext's bytes, little-endian words in storage order
+  bool expected = false;        // against what the document says of it, not the shadow
   bool wrong() const { return skipped.empty() && !passed; }
 };
 

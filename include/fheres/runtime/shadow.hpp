@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <span>
 #include <vector>
 
 #include <fheres/workload/model.hpp>
@@ -21,5 +23,10 @@ class Shadow {
   const workload::Workload& workload_;
   std::vector<std::vector<double>> values_;
 };
+
+/// The largest difference over the slots that are expected, which `actual` must have; not-a-number where one of them is.
+double largest_error(std::span<const double> actual, std::span<const double> expected);
+/// What the document expects of an output, in its first slots: as many as it says, or all of them.
+std::vector<double> expected_slots(const workload::Expectation& expectation, std::uint64_t slots);
 
 }  // namespace fheres::runtime

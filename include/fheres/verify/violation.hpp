@@ -7,7 +7,8 @@
 
 namespace fheres::verify {
 
-/// Where in a Program something happens, in run-time order (R39); the last two are about the Program as a whole.
+/// Where in a Program something happens, in run-time order (R39); the last two are about the Program as a
+/// whole.
 enum class Phase {
   placement,
   reclaim,
@@ -25,8 +26,8 @@ const char* name(Phase phase);
 
 /// Something that a Program does and may not do, or says and is not so.
 struct Violation {
-  /// Of the residency rules, 1 to 66. 0: the plan's own evidence, or the workload that it was compiled from, says
-  /// otherwise; `phase` tells which.
+  /// Of the residency rules, 1 to 66. 0: the plan's own evidence, or the workload that it was compiled from,
+  /// says otherwise; `phase` tells which.
   int rule = 0;
   std::string stage;  // empty: initial placement, or the plan as a whole
   Phase phase = Phase::placement;

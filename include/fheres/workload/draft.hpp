@@ -126,11 +126,21 @@ struct WorldDraft {
   std::vector<ValueDraft> values;
 };
 
+struct ExpectationDraft {
+  Name output;
+  Message message;
+  Place message_place;
+  std::optional<std::uint64_t> slots;
+  Place slots_place;
+  std::optional<double> tolerance;
+};
+
 struct WorkloadDraft {
   Metadata metadata;
   WorldDraft world;
   std::vector<StageDraft> stages;
   Checks checks;
+  std::vector<ExpectationDraft> expect;
   std::optional<std::uint64_t> seed;
 };
 
@@ -144,8 +154,9 @@ struct RequestSetDraft {
   Metadata metadata;
   WorldDraft world;
   bool world_is_other = false;  // it is another document's: `world` is not looked at
-  std::optional<World>
-      checked_world;  // absent where the other document could not be read, which has been reported
+  /// The other document; absent where it could not be read, which has been reported.
+  std::optional<Workload> checked_workload;
+  std::optional<Name> after;  // one of its stages: it and those before it have run
   std::vector<RequestDraft> requests;
 };
 

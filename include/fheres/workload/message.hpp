@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -29,10 +30,21 @@ struct RandomMessage {
   double low = 0, high = 1;
   std::uint64_t period = 0;  // slot i holds what slot i - period does; 0: every slot its own
 };
-using Message = std::variant<ConstantMessage, SineMessage, RampMessage, ListMessage, RandomMessage>;
+/// The numbers of a file (workload/number_file.hpp) in the first slots; zeros follow. The file is read when the slots
+/// are asked for; what is known of it before is its number of numbers and their largest magnitude.
+struct FileMessage {
+  std::string path;
+  std::uint64_t count = 0;
+  double magnitude = 0;
+};
+using Message =
+    std::variant<ConstantMessage, SineMessage, RampMessage, ListMessage, RandomMessage, FileMessage>;
 
-/// The clear text: one real number a slot. A list longer than `slots` throws std::invalid_argument.
+/// The clear text: one real number a slot. A list or file longer than `slots` throws std::invalid_argument, a file that
+/// cannot be read, or is not as it was found before, FileError.
 std::vector<double> slots_of(const Message& message, std::uint64_t slots);
+/// The numbers that it gives itself, where it gives them one by one.
+std::optional<std::uint64_t> count_of(const Message& message);
 /// A bound of every slot's magnitude.
 double magnitude(const Message& message);
 /// `sine(amplitude 0.01, step 0.017)`: for reports.

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include <fheres/control/search.hpp>
 #include <fheres/residency/copy_rules.hpp>
 #include <fheres/scheme/parameters.hpp>
 #include <fheres/workload/machine.hpp>
@@ -32,6 +33,10 @@ struct LocationEntry {
 struct PolicyEntry {
   std::map<Location, std::vector<Location>> fallback;
   std::optional<std::uint64_t> search_state_limit;
+  std::optional<control::Objective>
+      objective;  // of each decision; the first plan in policy order where absent
+  /// The given options with what the document says of its own in their place.
+  control::DecideOptions applied_to(control::DecideOptions options) const;
 };
 
 /// What stages and requests work on.
@@ -54,8 +59,18 @@ struct World {
   std::vector<ValueIndex> placement_order() const;
 };
 
+/// What an output should hold, said in so many words, beside the clear-text shadow.
+struct Expectation {
+  ValueIndex value = 0;  // of an output
+  Message message;
+  std::optional<std::uint64_t> slots;  // only so many of the first slots; absent: all
+  std::optional<double> tolerance;     // absent: that of all checks
+  Place place;
+};
+
 struct Checks {
   double tolerance = 1e-5;  // of the largest error of an output against the clear-text shadow
+  std::vector<Expectation> expect{};
 };
 
 /// A checked workload: what a document of kind Workload says, with every reference resolved, every level, scale and
@@ -80,6 +95,7 @@ struct RequestEntry {
 struct RequestSet {
   Metadata metadata;
   World world;
+  std::vector<Stage> before{};  // stages of the world's workload that have run first
   std::vector<RequestEntry> requests;
 };
 

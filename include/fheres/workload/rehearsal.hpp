@@ -42,7 +42,8 @@ struct Rehearsal {
   std::string reason;  // one line with the numbers; empty where feasible
   Place place;         // the user's line that it is about
   std::vector<StageRehearsal> stages;
-  /// Initial placement: feasible on its own, or why not (then there are no stages).
+  /// Initial placement: feasible on its own, or why not (then there are no stages). Of requests after a stage: what
+  /// that left.
   residency::Explanation placement;
   std::vector<Peak> peaks;     // in location order
   Bytes moved_bytes = 0;       // copied or loaded by stages; initial placement is not counted
@@ -66,7 +67,8 @@ struct Witness {
 };
 
 /// `explain` of a Workload answers for its policy; of a Program, for the plans that it holds; requests are decided in
-/// order, and each one's plan is applied before the next.
+/// order, and each one's plan is applied before the next. Where stages of a workload have run before them, everything
+/// that is told (stages, peaks, bytes) begins after those, unless one of those does not go.
 Rehearsal rehearse(const Workload& workload, const control::DecideOptions& options = {},
                    const Witness* witness = nullptr);
 Rehearsal rehearse(const Program& program, const Witness* witness = nullptr);

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace fheres {
+
+/// A set of small numbers, one bit each, that grows as it needs. A copy takes an eighth of a byte for each number up to
+/// the largest.
+class BitSet {
+ public:
+  void set(std::size_t i, bool in) {
+    if (i / 64 >= words_.size()) {
+      if (!in) return;
+      words_.resize(i / 64 + 1);
+    }
+    const std::uint64_t bit = std::uint64_t{1} << (i % 64);
+    if (in) {
+      words_[i / 64] |= bit;
+    } else {
+      words_[i / 64] &= ~bit;
+    }
+  }
+  bool has(std::size_t i) const { return i / 64 < words_.size() && (words_[i / 64] >> (i % 64) & 1) != 0; }
+
+  /// Calls `each` with every number, ascending. The set does not change meanwhile.
+  template <class Each>
+  void for_each(const Each& each) const {
+    for (std::size_t w = 0; w < words_.size(); ++w) {
+      for (std::uint64_t rest = words_[w]; rest != 0; rest &= rest - 1)
+        each(w * 64 + static_cast<std::size_t>(std::countr_zero(rest)));
+    }
+  }
+
+ private:
+  std::vector<std::uint64_t> words_;
+};
+
+}  // namespace fheres
