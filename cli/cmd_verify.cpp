@@ -7,6 +7,7 @@
 #include <fheres/report/verification.hpp>
 #include <fheres/verify/checks.hpp>
 
+#include "ci_output.hpp"
 #include "command.hpp"
 #include "document.hpp"
 
@@ -71,12 +72,27 @@ void print_violations(const verify::Verification& verification, const documents:
   if (!verification.sound()) fmt::print("\n");
 }
 
+/// A case for initial placement, one for each stage, and one for what the plan says of itself and its workload.
+std::vector<report::Case> cases_of(const workload::Program& program,
+                                   const std::vector<verify::Violation>& violations) {
+  std::vector<report::Case> cases(program.stages.size() + 2);
+  cases.front().name = "initial placement";
+  cases.back().name = "evidence";
+  for (std::size_t i = 0; i < program.stages.size(); ++i) cases[i + 1].name = program.stages[i].name.text;
+  for (const verify::Violation& violation : violations) {
+    const auto stage = std::find_if(cases.begin() + 1, cases.end() - 1,
+                                    [&](const report::Case& item) { return item.name == violation.stage; });
+    report::Case& item =
+        violation.stage.empty() && violation.phase == verify::Phase::placement ? cases.front() : *stage;
+    item.result = report::Case::Result::failed;
+    item.findings.push_back({verify::code(violation), violation.place, verify::sentence(violation), ""});
+  }
+  return cases;
+}
+
 ExitCode verify_plan(const Options& options) {
   documents::Loaded loaded = documents::load(options.file, {options.planning.allow_outside, {}});
-  if (!loaded.model) {
-    print_diagnostics(loaded, options.common);
-    return ExitCode::invalid;
-  }
+  if (!loaded.model) return report_invalid(options.file, loaded, options.common);
   const auto* program = std::get_if<workload::Program>(&*loaded.model);
   if (program == nullptr) {
     fmt::print(stderr, "fheres: {} is a {}, expected a Plan\n", options.file,
@@ -94,7 +110,9 @@ ExitCode verify_plan(const Options& options) {
     if (!violation.place.known())
       violation.place = place_of_evidence(options.file, loaded.sources[options.file]);
   const report::Verified of{program->metadata.name.text, options.file, program->stages.size(), file};
-  if (options.common.json) {
+  if (is_for_ci(options.common)) {
+    print_for_ci(options.common, "fheres verify", of.name, cases_of(*program, verification.violations));
+  } else if (options.common.json) {
     fmt::print("{}", report::render(report::verification_json(verification, of)));
   } else if (!options.common.quiet) {
     print_violations(verification, loaded.sources);
@@ -114,6 +132,7 @@ void add_verify(CLI::App& app, Action& action) {
   command->add_option("--workload", options->workload,
                       "the Workload that the plan was compiled from, where it is not where the plan says");
   add_reading(*command, options->planning);
+  add_format(*command, options->common);
   add_common(*command, options->common);
   command->footer(
       "example: fheres verify plans/two-tiles.yaml\n"

@@ -33,13 +33,19 @@ std::optional<documents::Model> load_or_report(const std::string& file, const Pl
                                                const CommonOptions& common) {
   documents::Loaded loaded = documents::load(file, {planning.allow_outside, budgets_of(planning)});
   if (loaded.model) return std::move(loaded.model);
+  report_invalid(file, loaded, common);
+  return std::nullopt;
+}
+
+ExitCode report_invalid(const std::string& file, const documents::Loaded& loaded,
+                        const CommonOptions& common) {
   print_diagnostics(loaded, common);
   if (is_for_ci(common)) {
     print_for_ci(common, "fheres", file, {case_of(file, loaded)});
   } else if (common.json) {
-    fmt::print("{}", report::render(validation_json({{file, std::move(loaded)}})));
+    fmt::print("{}", report::render(validation_json({{file, loaded}})));
   }
-  return std::nullopt;
+  return ExitCode::invalid;
 }
 
 const workload::Workload* as_workload(const documents::Model& model, const std::string& file) {

@@ -7,6 +7,7 @@
 #include <fheres/report/finding.hpp>
 #include <fheres/report/json.hpp>
 
+#include "exit_code.hpp"
 #include "options.hpp"
 
 namespace fheres::cli {
@@ -15,6 +16,10 @@ namespace fheres::cli {
 /// stdout in the format that was asked for.
 std::optional<documents::Model> load_or_report(const std::string& file, const PlanningOptions& planning,
                                                const CommonOptions& common);
+
+/// The same for a document that was read and is wrong.
+ExitCode report_invalid(const std::string& file, const documents::Loaded& loaded,
+                        const CommonOptions& common);
 
 /// The model as a Workload with parameters; nothing, and a message on stderr, where it is something else.
 const workload::Workload* as_workload(const documents::Model& model, const std::string& file);

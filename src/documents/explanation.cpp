@@ -19,7 +19,7 @@ std::vector<Explanation> collect() {
   std::vector<Explanation> all;
   for (const auto part :
        {file_explanations(), shape_explanations(), parameter_explanations(), value_explanations(),
-        stage_explanations(), for_explanations(), machine_explanations()})
+        stage_explanations(), for_explanations(), machine_explanations(), answer_explanations()})
     all.insert(all.end(), part.begin(), part.end());
   return all;
 }

@@ -14,5 +14,6 @@ std::span<const Explanation> value_explanations();      // 03
 std::span<const Explanation> stage_explanations();      // 04 and 05
 std::span<const Explanation> for_explanations();        // 06
 std::span<const Explanation> machine_explanations();    // 07
+std::span<const Explanation> answer_explanations();     // 09
 
 }  // namespace fheres::documents

@@ -69,7 +69,7 @@ std::optional<Measures> measures_of(const Json& json) {
     for (const Json& stage : *stages) add_peaks(stage, measures);
   }
   const Json* time = find(json, {"evidence", "time", "predicted_ns"});
-  if (time == nullptr) time = find(json, {"totals", "predicted_ns"});
+  if (time == nullptr) time = find(json, {"plan", "predicted", "makespan_ns"});
   if (time != nullptr && time->is_number()) measures.predicted_ns = time->get<double>();
   if (!measures.moved_bytes && measures.peaks.empty()) return std::nullopt;
   return measures;

@@ -32,9 +32,12 @@ Json region_of(const workload::Place& place) {
 
 Json rule_of(const std::string& code) {
   const std::string text(documents::meaning(code));
+  const bool known = !text.empty();
   return {{"id", code},
-          {"shortDescription", {{"text", text.empty() ? code : text}}},
-          {"help", {{"text", fmt::format("`fheres explain-code {}` says more", code)}}}};
+          {"shortDescription", {{"text", known ? text : fmt::format("{} does not hold", code)}}},
+          {"help",
+           {{"text", known ? fmt::format("`fheres explain-code {}` says more", code)
+                           : std::string("docs/rules.md lists the rules R1 to R66")}}}};
 }
 
 }  // namespace

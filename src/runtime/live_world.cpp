@@ -41,6 +41,11 @@ class LiveWorld::Impl {
         machine_(settled(machine)),
         handles_(world.values.size()),
         manager_(machine_.driver, options_of(world)) {
+    // Of their own, so that nothing waits for what a plan prefetched but what the plan says.
+    for (int i = 0; i < machine_.driver->device_count(); ++i) {
+      const Location device = Location::cuda(i);
+      arrivals_.emplace(device, machine_.driver->make_stream(device, "arrivals"));
+    }
     if (!world.parameters) return;
     client_.emplace(*world.parameters, std::nullopt);
     files_.emplace(*world.parameters);
@@ -77,7 +82,7 @@ class LiveWorld::Impl {
   residency::Explanation run(const residency::Plan& plan) {
     residency::Explanation explanation = manager_.explain(plan);
     if (!explanation.feasible) return explanation;
-    residency::Scope scope = manager_.scope(plan);
+    residency::Scope scope = manager_.scope(plan, arrivals_);
     scope.enter();
     {
       // In the order in which a body carves them (Plan::workspace).
@@ -132,6 +137,7 @@ class LiveWorld::Impl {
   std::optional<Client> client_;
   std::optional<ValueFiles> files_;
   std::map<Location, ckks::Context> contexts_;
+  residency::TransferStreams arrivals_;
   residency::Manager manager_;
 };
 

@@ -70,6 +70,19 @@ class CiTest(ToolTest):
         self.assertEqual(list(self.junit("explain", document, expect=2).values()), ["failure"])
         self.sarif("explain", document, expect=2)
 
+    def test_verify_has_a_case_for_every_stage_and_its_violations_are_findings(self) -> None:
+        plan = self.folder / "plan.yaml"
+        text = (ROOT / "plans/two-tiles.yaml").read_text()
+        plan.write_text(text)
+        self.assertEqual(self.junit("verify", plan),
+                         dict.fromkeys(["initial placement", "tile-0", "tile-1", "evidence"], "passed"))
+        plan.write_text(text.replace("40 MiB", "20 MiB"))
+        self.assertIn("failure", self.junit("verify", plan, expect=1).values())
+        found = self.sarif("verify", plan, expect=1)
+        self.assertEqual([(item["code"], item["line"]) for item in found],
+                         [(item["rule"] if isinstance(item["rule"], str) else f"R{item['rule']}", item["place"]["line"])
+                          for item in self.json("verify", plan, expect=1)["violations"]])
+
     def test_json_and_another_format_at_once_are_refused(self) -> None:
         self.fheres("explain", SAMPLE, "--json", "--format", "junit", expect=2)
         self.fheres("explain", SAMPLE, "--format", "xml", expect=2)
