@@ -178,12 +178,16 @@ ExitCode run(const Options& options) {
     report::write_file(options.trace_file, report::chrome_trace(report::read_timeline(json)).dump() + "\n");
   if (options.common.json) {
     fmt::print("{}", report::render(json));
-  } else if (!options.common.quiet) {
+  }
+  // A run that found no device has nothing else to say.
+  const bool in_words = !options.common.json && !options.common.quiet && !result.device.empty();
+  if (in_words) {
     if (repeated) fmt::print("{}", timings.text());
     if (planned) fmt::print("{}\n", report::plan_text(result, planned->plan));
     fmt::print("{}", report::run_text(result));
+  } else {
+    say_failure(result);
   }
-  if (options.common.json || options.common.quiet) say_failure(result);
   baseline->say();
   return code;
 }

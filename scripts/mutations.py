@@ -95,7 +95,7 @@ MUTATIONS = [
     Mutation(21, "a copy may arrive asynchronously from or at a pageable end", TRANSITIONS,
              "if (end == Location::pageable_host())", "if (false)"),
     Mutation(21, "only the destination of what arrives is protected", TRANSITIONS,
-             "++place(values_[t.backing.value_or(value).serial], *t.source)->protection.pending;", ""),
+             "++place(values_.edit(read), *t.source)->protection.pending;", ""),
     Mutation(23, "a settled arrival stays pending at its source", TRANSITIONS,
              "--end->protection.pending;", "if (end == &there) --end->protection.pending;"),
     Mutation(23, "only what arrives counts as an end, not what it is read from", TRANSITIONS,
@@ -168,7 +168,7 @@ MUTATIONS = [
     Mutation(66, "an expansion that reads a backing does not count among its arrivals", TRANSITIONS,
              "if (m.arrival && m.arrival->backing && (!gone", "if (false && (!gone", tests="R66*"),
     Mutation(66, "a discarded value still depends on its backing", TRANSITIONS,
-             "if (record.backing) std::erase(values_[record.backing->serial].dependents, value);", "", tests="R66*"),
+             "if (record.backing) std::erase(values_.edit(record.backing->serial).dependents, value);", "", tests="R66*"),
     Mutation(66, "a needed backing may be discarded", TRANSITIONS,
              "if (auto refusal = needed_backing(action.value)) return *refusal;", "", tests="R66*"),
 ]

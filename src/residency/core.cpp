@@ -201,14 +201,14 @@ std::optional<memory::DeviceMemory> Core::observe(std::optional<Location> at) co
   return driver->observe(*at);  // R28: absent where it fails
 }
 
-Explanation Core::explain(const Plan& plan, std::optional<std::uint64_t> expected) {
+Explanation Core::explain(const Plan& plan, std::optional<std::uint64_t> expected, Detail detail) {
   std::unique_lock lock(mutex);
   check_open();
   compare_version(expected);
   const std::uint64_t version = state.version();
   auto [copy, addresses] = observed();
   lock.unlock();
-  Explanation told = simulate(std::move(copy), std::move(addresses), plan).explanation;
+  Explanation told = simulate(std::move(copy), std::move(addresses), plan, detail).explanation;
   told.state_version = version;
   return told;
 }

@@ -186,7 +186,7 @@ class Core : public std::enable_shared_from_this<Core> {
   Scope make_scope(Plan plan, TransferStreams transfer_streams, std::optional<std::uint64_t> expected);
 
   // Observation and end.
-  Explanation explain(const Plan& plan, std::optional<std::uint64_t> expected);
+  Explanation explain(const Plan& plan, std::optional<std::uint64_t> expected, Detail detail);
   Snapshot snapshot();
   void close(bool wait, bool force);
   /// The manager object is gone and nobody closed it.

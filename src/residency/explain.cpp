@@ -7,6 +7,8 @@
 
 #include <fheres/residency/explain.hpp>
 
+#include "residency/holders.hpp"
+
 namespace fheres::residency {
 namespace {
 
@@ -26,66 +28,6 @@ std::string action_text(const State& state, const Action& action) {
                      at ? (std::holds_alternative<Move>(action) ? " to " : " at ") + at->name() : "");
 }
 
-/// A holder before its name is copied: there may be very many of which few are told.
-struct Candidate {
-  std::optional<HandleId> value{};
-  const std::string* name = nullptr;
-  Bytes charged = 0;
-  Protection protection{};
-};
-
-/// In order of registration; reservations last.
-std::vector<Candidate> candidates(const State& state, Location at) {
-  std::vector<Candidate> found;
-  state.residents(at).for_each([&](std::size_t serial) {
-    const ValueRecord& record = state.records()[serial];
-    found.push_back(
-        {state.handle(serial), &record.spec->name, record.spec->storage_bytes, record.at(at)->protection});
-  });
-  state.arriving().for_each([&](std::size_t serial) {
-    for (const Materialization& m : state.records()[serial].materializations) {
-      if (!m.arrival) continue;
-      const HandleId sent = m.arrival->backing.value_or(state.handle(serial));
-      const auto add = [&](Bytes charged) {
-        if (charged != 0) found.push_back({sent, &state.record(sent).spec->name, charged, {}});
-      };
-      if (at == Location::pinned_host()) add(m.arrival->staging);
-      if (at == m.at) add(m.arrival->temporary);
-    }
-  });
-  for (const ReservationRecord& r : state.reservations())
-    if (r.spec.at == at && r.spec.bytes != 0)
-      found.push_back({std::nullopt, &r.spec.label, r.spec.bytes, {}});
-  return found;
-}
-
-/// The largest, at most so many; equal ones in the order that they come in.
-std::vector<Holder> largest(std::vector<Candidate> found, std::size_t most) {
-  const auto before = [](const Candidate& a, const Candidate& b) { return a.charged > b.charged; };
-  if (found.size() > most) {
-    // Of those that are as large as the last one that is told, the first ones stay.
-    std::vector<Bytes> sizes;
-    for (const Candidate& c : found) sizes.push_back(c.charged);
-    std::nth_element(sizes.begin(), sizes.begin() + static_cast<std::ptrdiff_t>(most) - 1, sizes.end(),
-                     std::greater<>());
-    const Bytes last = sizes[most - 1];
-    const auto larger =
-        std::count_if(found.begin(), found.end(), [&](const Candidate& c) { return c.charged > last; });
-    std::size_t equal = most - static_cast<std::size_t>(larger);
-    std::erase_if(found, [&](const Candidate& c) {
-      if (c.charged != last) return c.charged < last;
-      if (equal == 0) return true;
-      --equal;
-      return false;
-    });
-  }
-  std::stable_sort(found.begin(), found.end(), before);
-  std::vector<Holder> holders;
-  holders.reserve(found.size());
-  for (const Candidate& c : found) holders.push_back({c.value, *c.name, c.charged, c.protection});
-  return holders;
-}
-
 // One plan's way through State, with what is told about it.
 class DryRun {
  public:
@@ -94,8 +36,9 @@ class DryRun {
     Layout::Piece piece;
   };
 
-  DryRun(State state, Layout layout, std::string name, Detail detail, std::size_t actions)
-      : state_(std::move(state)), layout_(std::move(layout)), detail_(detail) {
+  DryRun(State state, Layout layout, std::string name, Detail detail, std::size_t actions,
+         HolderMemo* memo = nullptr)
+      : state_(std::move(state)), layout_(std::move(layout)), detail_(detail), memo_(memo) {
     out_.actions.reserve(actions);
     if (name.empty()) throw std::invalid_argument("a plan needs a name, the one given is empty");
     out_.plan = std::move(name);
@@ -376,19 +319,14 @@ class DryRun {
     if (detail_ == Detail::brief || !r.at_new_peak) return;
     if (detail_ == Detail::budgeted && !r.told.budget) return;
     r.at_new_peak = false;
+    if (in_flight == nullptr && memo_ != nullptr && detail_ == Detail::budgeted &&
+        recall(*memo_, state_, r.told))
+      return;
     std::vector<Candidate> found = candidates(state_, r.told.at);
     if (in_flight != nullptr) add_in_flight(r.told.at, *in_flight, found);
-    r.told.more_holders = 0;
-    r.told.more_bytes = 0;
-    const std::size_t most =
-        detail_ == Detail::budgeted ? kMostHolders : std::numeric_limits<std::size_t>::max();
-    if (found.size() > most) {
-      r.told.more_holders = found.size() - most;
-      for (const Candidate& candidate : found) r.told.more_bytes += candidate.charged;
-    }
-    r.told.holders = largest(std::move(found), most);
-    if (r.told.more_holders != 0)
-      for (const Holder& holder : r.told.holders) r.told.more_bytes -= holder.charged;
+    tell(std::move(found),
+         detail_ == Detail::budgeted ? kMostHolders : std::numeric_limits<std::size_t>::max(), r.told);
+    if (in_flight == nullptr && memo_ != nullptr) remember(*memo_, state_, r.told);
   }
 
   void add_in_flight(Location at, const Transition& t, std::vector<Candidate>& found) const {
@@ -420,6 +358,7 @@ class DryRun {
   State state_;
   Layout layout_;
   Detail detail_;
+  HolderMemo* memo_;
   Explanation out_;
   std::vector<ReservationId> reservations_;
   std::vector<Row> rows_;
@@ -449,9 +388,9 @@ Simulation simulate(State state, const Plan& plan, Detail detail) {
   return simulate(std::move(state), Layout(), plan, detail);
 }
 
-Simulation simulate(State state, Layout layout, const Plan& plan, Detail detail) {
+Simulation simulate(State state, Layout layout, const Plan& plan, Detail detail, HolderMemo* memo) {
   DryRun run(std::move(state), std::move(layout), plan.name, detail,
-             plan.reclaim.size() + plan.enter.size() + plan.prefetch.size() + plan.exit.size());
+             plan.reclaim.size() + plan.enter.size() + plan.prefetch.size() + plan.exit.size(), memo);
   run.actions(Phase::reclaim, plan.reclaim);
   run.reserve(plan.reservations);
   run.actions(Phase::enter, plan.enter);
@@ -474,10 +413,6 @@ Simulation simulate(State state, Layout layout, const std::string& name, std::sp
 
 Explanation explain(const State& state, const Plan& plan, Detail detail) {
   return simulate(state, plan, detail).explanation;
-}
-
-std::vector<Holder> holders(const State& state, Location at) {
-  return largest(candidates(state, at), std::numeric_limits<std::size_t>::max());
 }
 
 }  // namespace fheres::residency

@@ -143,8 +143,9 @@ Reservation Manager::reserve(Location at, Bytes bytes, const std::string& label)
 
 // ---- Plans
 
-Explanation Manager::explain(const Plan& plan, std::optional<std::uint64_t> expected_version) const {
-  return core_->explain(plan, expected_version);
+Explanation Manager::explain(const Plan& plan, std::optional<std::uint64_t> expected_version,
+                             Detail detail) const {
+  return core_->explain(plan, expected_version, detail);
 }
 
 Scope Manager::scope(Plan plan, TransferStreams streams, std::optional<std::uint64_t> expected_version) {

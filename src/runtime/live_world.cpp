@@ -80,7 +80,7 @@ class LiveWorld::Impl {
   }
 
   residency::Explanation run(const residency::Plan& plan) {
-    residency::Explanation explanation = manager_.explain(plan);
+    residency::Explanation explanation = manager_.explain(plan, {}, residency::Detail::budgeted);
     if (!explanation.feasible) return explanation;
     residency::Scope scope = manager_.scope(plan, arrivals_);
     scope.enter();

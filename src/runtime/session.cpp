@@ -203,18 +203,6 @@ class Session {
     }
   }
 
-  /// Reports of asynchronous copies were written when they were queued; the trace knows how they ended.
-  void complete_reports() {
-    const std::vector<residency::TransitionReport> trace = manager_->trace();
-    for (StageRun& stage : report_.stages) {
-      for (residency::ActionReport& action : stage.report.actions) {
-        residency::TransitionReport& item = action.transition;
-        if (!item.asynchronous || trace.empty() || item.sequence < trace.front().sequence) continue;
-        item = trace[item.sequence - trace.front().sequence];
-      }
-    }
-  }
-
   void run_scope(const workload::Stage& stage, StageRun& run, std::optional<std::uint64_t> version) {
     residency::Scope scope = manager_->scope(run.plan, arrivals_, version);
     const std::size_t index = report_.stages.size() - 1;
@@ -382,22 +370,6 @@ class Session {
     report_.failure = RunFailure{code, message, stage_, phase_};
   }
 
-  void sum_traffic() {
-    std::map<std::pair<Location, Location>, Traffic> sums;
-    for (const StageRun& stage : report_.stages) {
-      for (const residency::ActionReport& action : stage.report.actions) {
-        const residency::TransitionReport& item = action.transition;
-        if (item.bytes == 0 || !item.destination) continue;
-        const Location from = item.source.value_or(*item.destination);
-        Traffic& sum =
-            sums.try_emplace({from, *item.destination}, Traffic{from, *item.destination, 0, 0}).first->second;
-        sum.bytes += item.bytes;
-        ++sum.transfers;
-      }
-    }
-    for (const auto& entry : sums) report_.traffic.push_back(entry.second);
-  }
-
   /// Also after a failure: what there is to say is said, and the manager ends cleanly.
   void finish() {
     if (report_.status == RunStatus::done && std::any_of(report_.checks.begin(), report_.checks.end(),
@@ -412,13 +384,13 @@ class Session {
       report_.checks.push_back(
           {item.output.name, 0, workload_.checks.tolerance, false, "the run ended before its check", ""});
     }
-    sum_traffic();
+    report_.sum_traffic();
     if (client_) report_.client = client_->spent();
     report_.end_ns = now_ns();
     if (!manager_) return;
     try {
       settle_arrivals();
-      complete_reports();
+      report_.complete(manager_->trace());
       report_.final_snapshot = manager_->snapshot();
       recorder_->finish(report_.end_ns, report_);
       manager_->close();

@@ -201,7 +201,7 @@ class Rehearser {
   bool run_plan(StageRehearsal& stage, const residency::Plan& plan,
                 std::span<const Requirement> inputs = {}) {
     residency::Simulation simulation =
-        residency::simulate(result_.state, result_.layout, plan, residency::Detail::budgeted);
+        residency::simulate(result_.state, result_.layout, plan, residency::Detail::budgeted, &memo_);
     stage.explanation = witness_ != nullptr ? witness_->run(plan) : std::move(simulation.explanation);
     note_peaks(stage.explanation, stage.name);
     if (!stage.explanation.feasible) return fail(stage, Answer::infeasible, stage.explanation.reason);
@@ -263,6 +263,7 @@ class Rehearser {
   control::ValueMetadata metadata_;
   std::vector<residency::HandleId> handles_;
   std::vector<Location> followed_;
+  residency::HolderMemo memo_;
   Rehearsal result_;
 };
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -32,6 +33,18 @@ class BitSet {
       for (std::uint64_t rest = words_[w]; rest != 0; rest &= rest - 1)
         each(w * 64 + static_cast<std::size_t>(std::countr_zero(rest)));
     }
+  }
+
+  bool empty() const {
+    return std::all_of(words_.begin(), words_.end(), [](std::uint64_t word) { return word == 0; });
+  }
+  /// Of the same numbers, whatever was in them meanwhile.
+  friend bool operator==(const BitSet& a, const BitSet& b) {
+    const auto& longer = a.words_.size() < b.words_.size() ? b.words_ : a.words_;
+    const auto& shorter = a.words_.size() < b.words_.size() ? a.words_ : b.words_;
+    const auto end = longer.begin() + static_cast<std::ptrdiff_t>(shorter.size());
+    return std::equal(shorter.begin(), shorter.end(), longer.begin()) &&
+           std::all_of(end, longer.end(), [](std::uint64_t word) { return word == 0; });
   }
 
  private:

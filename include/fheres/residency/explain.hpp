@@ -1,11 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include <fheres/base/bit_set.hpp>
 #include <fheres/residency/action.hpp>
 #include <fheres/residency/layout.hpp>
 #include <fheres/residency/plan.hpp>
@@ -96,6 +98,14 @@ enum class Detail {
   budgeted,
 };
 
+/// What a chain of dry runs in Detail::budgeted told of its locations last: where the same values are there still, that is
+/// told again without looking at each of them.
+struct ToldHolders {
+  BitSet residents;
+  LocationExplanation told;
+};
+using HolderMemo = std::map<Location, ToldHolders>;
+
 /// An explanation and the state that the plan leaves; where the plan is infeasible, the state that its
 /// executable prefix leaves. Feeds the next stage of a chain.
 struct Simulation {
@@ -112,7 +122,9 @@ Simulation simulate(State state, const Plan& plan, Detail detail = Detail::full)
 /// The same with addresses (R27): every block is placed as it would be at run time, compactions are predicted, and a
 /// plan is refused where protected blocks prevent one. A load is taken to make one block of the logical bytes;
 /// Plan::workspace says what is assumed of the body.
-Simulation simulate(State state, Layout layout, const Plan& plan, Detail detail = Detail::full);
+/// `memo` is of one chain of plans, where nothing but the plans changes the state.
+Simulation simulate(State state, Layout layout, const Plan& plan, Detail detail = Detail::full,
+                    HolderMemo* memo = nullptr);
 Simulation simulate(State state, Layout layout, const std::string& name, std::span<const Action> actions,
                     Detail detail = Detail::full);
 /// The same for one raw sequence, phase `execute` (R45).

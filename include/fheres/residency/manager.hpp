@@ -116,7 +116,8 @@ class Manager {
   Reservation reserve(Location at, Bytes bytes, const std::string& label);
 
   // Plans.
-  Explanation explain(const Plan& plan, std::optional<std::uint64_t> expected_version = {}) const;
+  Explanation explain(const Plan& plan, std::optional<std::uint64_t> expected_version = {},
+                      Detail detail = Detail::full) const;
   Scope scope(Plan plan, TransferStreams streams = {}, std::optional<std::uint64_t> expected_version = {});
   /// Preflights and runs one raw sequence (R45).
   PlanReport execute_actions(std::span<const Action> actions, const std::string& name,

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -148,6 +149,11 @@ struct RunReport {
   double largest_error() const;
   /// From the first stage's start to the last one's end, without checks.
   std::int64_t stages_ns() const;
+
+  /// Reports of asynchronous copies were written when they were queued; the manager's trace knows how they ended.
+  void complete(std::span<const residency::TransitionReport> trace);
+  /// Fills in `traffic` from what the stages did.
+  void sum_traffic();
 };
 
 }  // namespace fheres::runtime
