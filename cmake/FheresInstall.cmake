@@ -29,6 +29,18 @@ install(FILES ${CMAKE_BINARY_DIR}/cmake/fheresConfig.cmake ${CMAKE_BINARY_DIR}/c
 
 if(TARGET fheres)
   install(TARGETS fheres RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tool)
+  # The manual page and the completions are what the tool says of itself.
+  set(said ${CMAKE_BINARY_DIR}/said)
+  file(MAKE_DIRECTORY ${said})
+  install(CODE "
+    execute_process(COMMAND $<TARGET_FILE:fheres> man OUTPUT_FILE ${said}/fheres.1 COMMAND_ERROR_IS_FATAL ANY)
+    foreach(shell bash zsh fish)
+      execute_process(COMMAND $<TARGET_FILE:fheres> completion \${shell} OUTPUT_FILE ${said}/\${shell} COMMAND_ERROR_IS_FATAL ANY)
+    endforeach()" COMPONENT tool)
+  install(FILES ${said}/fheres.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT tool)
+  install(FILES ${said}/bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME fheres COMPONENT tool)
+  install(FILES ${said}/zsh DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions RENAME _fheres COMPONENT tool)
+  install(FILES ${said}/fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d RENAME fheres.fish COMPONENT tool)
 endif()
 install(DIRECTORY samples plans DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT tool
   FILES_MATCHING PATTERN "*.yaml" PATTERN "*.json" PATTERN "*.csv" PATTERN "*.npy" PATTERN "cpp" EXCLUDE)

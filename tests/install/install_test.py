@@ -36,6 +36,9 @@ class InstallTest(unittest.TestCase):
         tool = self.prefix / "bin" / "fheres"
         self.assertIn("0.1.0", command(tool, "--version", cwd=self.folder))
         self.assertIn("feasible", command(tool, "explain", self.shared / SAMPLE, cwd=self.folder))
+        self.assertTrue((self.prefix / "share" / "man" / "man1" / "fheres.1").read_text().startswith((".TH", "'\\\"", ".\\\"")))
+        for place in ("bash-completion/completions/fheres", "zsh/vendor-completions/_fheres", "fish/vendor_completions.d/fheres.fish"):
+            self.assertIn("explain", (self.prefix / "share" / place).read_text(), place)
         for document in (ROOT / "samples").glob("*.yaml"):
             self.assertTrue((self.shared / "samples" / document.name).exists(), document.name)
 
