@@ -8,6 +8,7 @@
 #include <fheres/compile/prefetch.hpp>
 
 #include "compile/charges.hpp"
+#include "compile/early_drops.hpp"
 #include "compile/transfers.hpp"
 
 namespace fheres::compile {
@@ -64,7 +65,8 @@ struct Touch {
 /// How much earlier than just in time a transfer is begun, in times of its own length.
 constexpr double kNoSlack = 0, kSomeSlack = 0.5, kAsEarlyAsPossible = 1e9;
 constexpr int kRounds = 2;
-constexpr int kRepairs = 8;
+/// Rehearsals of one placement, fewer where one takes long.
+constexpr std::size_t kFewRepairs = 8, kManyRepairs = 40, kStagesRehearsed = 40'000;
 /// How many stages ahead anything is prefetched: far more than memory ever allows to be of use.
 constexpr std::size_t kHorizon = 512;
 
@@ -289,7 +291,9 @@ class Placer {
   /// Rehearses what was placed. Where a stage does not go as before, everything that is on its way in it stays where it
   /// was.
   void consider(Placed& best) {
-    for (int repair = 0; repair < kRepairs; ++repair) {
+    const std::size_t repairs =
+        std::clamp(kStagesRehearsed / program_.stages.size(), kFewRepairs, kManyRepairs);
+    for (std::size_t repair = 0; repair < repairs; ++repair) {
       Program made = apply();
       const Rehearsal rehearsal = workload::rehearse(made);
       const auto bad = first_worse(rehearsal);
@@ -305,8 +309,22 @@ class Placer {
         item.moves = false;
         changed = true;
       }
+      if (!changed) changed = give_up_before(*bad);
       if (!changed) return;
     }
+  }
+
+  /// What has arrived counts as on its way until an action settles it, and keeps addresses apart for long. Of what does so
+  /// in that stage, what was moved for the latest stage stays where it was.
+  bool give_up_before(std::size_t stage) {
+    std::optional<std::size_t> last;
+    for (const Movable& item : movable_)
+      if (item.moves && item.stage < stage && item.removed > stage)
+        last = std::max(last.value_or(0), item.stage);
+    if (!last) return false;
+    for (Movable& item : movable_)
+      if (item.stage == *last && item.removed > stage) item.moves = false;
+    return true;
   }
 
   /// The first stage that is infeasible; or, where more bytes slide in all than before, the first one until which more do.
@@ -334,7 +352,14 @@ class Placer {
 }  // namespace
 
 Placed place_transfers(const Program& program, const workload::Machine& machine, const StageCosts& costs) {
-  return Placer(program, machine, costs).run();
+  Placed placed = Placer(program, machine, costs).run();
+  const Program eager = with_early_drops(program, costs);
+  const Rehearsal plain = workload::rehearse(program), rehearsed = workload::rehearse(eager);
+  if (rehearsed.answer != workload::Answer::feasible || rehearsed.moved_bytes != plain.moved_bytes ||
+      rehearsed.compacted_bytes > plain.compacted_bytes)
+    return placed;
+  Placed earlier = Placer(eager, machine, costs).run();
+  return earlier.forecast.makespan_ns < placed.forecast.makespan_ns ? earlier : placed;
 }
 
 }  // namespace fheres::compile
