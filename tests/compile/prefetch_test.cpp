@@ -67,6 +67,23 @@ TEST_CASE("tiles come in under the operations of the tile before, where two of t
   }
 }
 
+TEST_CASE(
+    "a tile that a plan drops only when it has to goes early, where the next one comes in under an operation "
+    "then") {
+  Tiles tiles(4, 2 * kTile);
+  for (std::size_t s = 0; s < 4; ++s) {
+    tiles.program.stages[s].exit.clear();
+    if (s >= 2) tiles.program.stages[s].reclaim = {{Verb::drop, s - 2, Location::cuda(0), {}, {}}};
+  }
+  const compile::Placed placed = compile::place_transfers(tiles.program, plain_machine(), tiles.costs);
+  CHECK(placed.forecast.makespan_ns == 5.0 * kTile);
+  const workload::Rehearsal after = workload::rehearse(placed.program);
+  CHECK(after.answer == workload::Answer::feasible);
+  CHECK(after.moved_bytes == 4 * kTile);
+  REQUIRE(placed.program.stages[1].reclaim.size() == 1);
+  CHECK(placed.program.stages[1].reclaim[0].value == 0);
+}
+
 TEST_CASE("tiles wait for their copies where only one fits, and nothing is charged beyond the budget") {
   const Tiles tiles(4, kTile);
   const compile::Placed placed = compile::place_transfers(tiles.program, plain_machine(), tiles.costs);
