@@ -4,6 +4,8 @@
 
 #include <fheres/report/fit_report.hpp>
 
+#include "report/markup.hpp"
+
 namespace fheres::report {
 namespace {
 
@@ -12,20 +14,6 @@ using compile::FitPoint;
 
 // In pixels: a panel a location, a frame in it.
 constexpr double kWidth = 720, kHeight = 300, kLeft = 90, kRight = 20, kTop = 36, kBottom = 48;
-
-std::string escaped(const std::string& text) {
-  std::string result;
-  for (const char c : text) {
-    if (c == '<') {
-      result += "&lt;";
-    } else if (c == '&') {
-      result += "&amp;";
-    } else {
-      result += c;
-    }
-  }
-  return result;
-}
 
 /// One sweep, in a frame from the smallest to the largest budget and from 0 to the most that is moved.
 class Panel {

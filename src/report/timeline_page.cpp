@@ -8,33 +8,11 @@
 #include <fheres/report/table.hpp>
 #include <fheres/report/timeline.hpp>
 
+#include "report/markup.hpp"
 #include "timeline_template.hpp"
 
 namespace fheres::report {
 namespace {
-
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
-}
 
 std::string duration(std::int64_t ns) { return format_duration(static_cast<double>(ns)); }
 
