@@ -3,7 +3,7 @@
 import time
 import unittest
 
-from tool import ROOT, SAMPLE, ToolTest
+from tool import ROOT, SAMPLE, SANITIZED, ToolTest
 
 SHIPPED = sorted(str(path.relative_to(ROOT)) for folder in ("samples", "plans") for path in (ROOT / folder).glob("*.yaml"))
 INFEASIBLE = "plans/does-not-fit.yaml"
@@ -17,7 +17,7 @@ class AnswersTest(ToolTest):
             start = time.perf_counter()
             self.fheres("explain", document, expect=1 if document == INFEASIBLE else 0)
             # The goal is well under 0.1 s; sanitizers and a busy machine are given room.
-            self.assertLess(time.perf_counter() - start, 2.0, document)
+            self.assertLess(time.perf_counter() - start, 20.0 if SANITIZED else 2.0, document)
 
     def test_an_infeasible_plan_names_stage_location_budget_and_what_holds_the_room(self) -> None:
         answer = self.json("explain", INFEASIBLE, expect=1)

@@ -9,6 +9,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FHERES = os.environ["FHERES"]  # set by ctest: the built binary
+SANITIZED = bool(os.environ.get("FHERES_SANITIZE"))  # then it is slower and larger by far
 SAMPLE = "samples/automatic-rotate-scale.yaml"
 GRANULE = 256
 
