@@ -32,11 +32,6 @@ class SharedVector {
     own(chunks_.back()).items[size_ % kChunk] = std::move(value);
     ++size_;
   }
-  /// `count` default elements; what was there before goes. Costs as a copy does.
-  void assign_default(std::size_t count) {
-    chunks_.assign((count + kChunk - 1) / kChunk, count == 0 ? Pointer() : Pointer(new Chunk));
-    size_ = count;
-  }
 
   class Iterator {
    public:
