@@ -66,7 +66,7 @@ std::string Baseline::line() const {
   return fmt::format("worse than {}: {}", file_, fmt::join(worse_, "; "));
 }
 
-void add_baseline(CLI::App& command, std::string& file) {
+void add_baseline(Command& command, std::string& file) {
   command
       .add_option(
           "--baseline", file,

@@ -97,9 +97,9 @@ ExitCode compile_workload(const Options& options) {
 
 }  // namespace
 
-void add_compile(CLI::App& app, Action& action) {
+void add_compile(Command& app, Action& action) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
+  Command* command = app.add_subcommand(
       "compile", "a plan for a whole Workload, with a bound on how good any plan can be; needs no GPU");
   command->add_option("workload", options->file, "the Workload document")->required();
   command->add_option("-o,--output", options->plan, "where the Plan is written, whole or not at all")
@@ -110,7 +110,7 @@ void add_compile(CLI::App& app, Action& action) {
   command
       ->add_option("--minimize", options->minimize,
                    "bytes or time; without a Machine, times of large copies alone")
-      ->check(CLI::IsMember({"bytes", "time"}))
+      ->one_of({"bytes", "time"})
       ->capture_default_str();
   command->add_option("--node-limit", options->node_limit,
                       "nodes that branch and bound may open; 0: none; otherwise by the workload's size");
