@@ -12,4 +12,9 @@ namespace fheres::compile {
 /// requires, and what cannot leave exceed it. The first such stage; nothing where there is none.
 std::optional<Infeasible> find_certificate(const Workload& workload, const Problem& problem);
 
+/// The same over several budgeted locations at once: what a stage needs at a location and at all that its only copies may
+/// be moved to, and only copies that are never anywhere else, exceed all their budgets. Asked where find_certificate finds
+/// nothing.
+std::optional<Infeasible> find_joint_certificate(const Workload& workload, const Problem& problem);
+
 }  // namespace fheres::compile

@@ -39,16 +39,22 @@ class Compiler {
 
   Outcome run() {
     if (auto infeasible = find_certificate(workload_, problem_)) return std::move(*infeasible);
+    if (auto infeasible = find_joint_certificate(workload_, problem_)) return std::move(*infeasible);
     try_controller();
     const std::vector<std::size_t> order = by_value(problem_);
-    try_choices("furthest-next-use",
-                [&](const std::vector<Room>& rooms) { return furthest_next_use(problem_, rooms); });
+    const auto furthest = [&](const std::vector<Room>& rooms) { return furthest_next_use(problem_, rooms); };
+    try_choices("furthest-next-use", furthest);
     try_choices("value-per-room", [&](const std::vector<Room>& rooms) {
       Choice choice(problem_, rooms);
       choice.fill(order);
       improve(choice, problem_, kExchanges);
       return choice;
     });
+    if (!best_ && std::any_of(workload_.world.values.begin(), workload_.world.values.end(),
+                              [](const workload::Value& value) { return value.backing.has_value(); })) {
+      expand_first_ = true;
+      try_choices("furthest-next-use, expanding first", furthest);
+    }
     const Bound bound(problem_);
     const Branched branched =
         branch_and_bound(problem_, bound, moved(), node_limit(bound),
@@ -155,7 +161,7 @@ class Compiler {
       const Choice choice = make(rooms);
       Replay replayed;
       if (choice.feasible()) {
-        workload::Program program = route(workload_, problem_, choice.kept());
+        workload::Program program = route(workload_, problem_, choice.kept(), expand_first_);
         replayed = replay(program);
         if (replayed.feasible) {
           accept(method, std::move(program), std::move(replayed));
@@ -258,6 +264,7 @@ class Compiler {
   Replay best_replay_;
   std::string best_method_;
   std::vector<Attempt> attempts_;
+  bool expand_first_ = false;  // where nothing else replays
   struct Finalist {
     std::string method;
     workload::Program program;
