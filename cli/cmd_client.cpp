@@ -245,9 +245,9 @@ ExitCode encrypt(const MakeOptions& options) {
   return ExitCode::done;
 }
 
-void add_keygen(CLI::App& client, Action& action) {
+void add_keygen(Command& client, Action& action) {
   auto options = std::make_shared<MakeOptions>();
-  CLI::App* command = client.add_subcommand(
+  Command* command = client.add_subcommand(
       "keygen", "a new secret, the public key, and every key that the workload needs, as files");
   add_client_options(*command, *options);
   command->add_option("--secret", options->secret, "where the secret goes (mode 0600; never overwritten)")
@@ -262,9 +262,9 @@ void add_keygen(CLI::App& client, Action& action) {
   command->callback([options, &action] { action = [options] { return keygen(*options); }; });
 }
 
-void add_encrypt(CLI::App& client, Action& action) {
+void add_encrypt(Command& client, Action& action) {
   auto options = std::make_shared<MakeOptions>();
-  CLI::App* command =
+  Command* command =
       client.add_subcommand("encrypt", "the workload's inputs, encrypted with the public key or the secret");
   add_client_options(*command, *options);
   command->add_option("names", options->names, "which ciphertexts; all of them where none is named");
@@ -283,14 +283,14 @@ void add_encrypt(CLI::App& client, Action& action) {
 
 }  // namespace
 
-void add_client_options(CLI::App& command, ClientOptions& options) {
+void add_client_options(Command& command, ClientOptions& options) {
   command.add_option("workload", options.workload, "the document")->required()->type_name("FILE");
   add_common(command, options.common);
   add_reading(command, options.planning);
 }
 
-void add_client(CLI::App& app, Action& action) {
-  CLI::App* client = app.add_subcommand(
+void add_client(Command& app, Action& action) {
+  Command* client = app.add_subcommand(
       "client", "the key owner's half, as commands of its own: the server never sees a secret");
   client->require_subcommand(1);
   add_keygen(*client, action);

@@ -70,9 +70,9 @@ ExitCode keys(const Options& options) {
 
 }  // namespace
 
-void add_keys(CLI::App& app, Action& action) {
+void add_keys(Command& app, Action& action) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
+  Command* command = app.add_subcommand(
       "keys", "the keys that a client must make for a Workload: rotation, level, form, bytes");
   command->add_option("workload", options->file, "the document")->required()->type_name("FILE");
   add_common(*command, options->common);

@@ -10,6 +10,7 @@
 
 #include "choice.hpp"
 #include "relaxation.hpp"
+#include "volume.hpp"
 
 namespace fheres::compile {
 namespace {
@@ -17,8 +18,8 @@ namespace {
 using Fixed = Bound::Fixed;
 
 constexpr double kWhole = 1e-6;  // a share this near to 0 or 1 is one
-constexpr int kRootAscents = 40;
-constexpr int kNodeAscents = 6;
+/// Steps of the volume algorithm, where there is no solver.
+constexpr int kRootSteps = 3'000, kNodeSteps = 60;
 
 struct Node {
   Bytes bound = 0;
@@ -148,10 +149,14 @@ class Search {
       node.bound = std::max(node.bound, bound_.at(relaxation_->prices(), fixed_));
       return;
     }
-    node.prices =
-        bound_.ascend(node.path.empty() ? kRootAscents : kNodeAscents, std::move(node.prices), fixed_);
-    shares_ = bound_.shares(node.prices, fixed_);
-    node.bound = std::max(node.bound, bound_.at(node.prices, fixed_));
+    Priced priced =
+        volume(bound_, node.prices, static_cast<double>(best_) - static_cast<double>(problem_.compulsory),
+               node.path.empty() ? kRootSteps : kNodeSteps, fixed_);
+    node.prices = std::move(priced.prices);
+    shares_ = std::move(priced.shares);
+    // Without prices the bound is what is decided, exactly.
+    node.bound = std::max({node.bound, bound_.at(node.prices, fixed_),
+                           bound_.at(std::vector<std::int64_t>(node.prices.size(), 0), fixed_)});
   }
 
   /// What something is paid for.

@@ -79,7 +79,7 @@ constexpr Code kCodes[] = {
     {"FHR0702", "a machine says something twice, or something that cannot be"},
     {"FHR0901", "what is asked for does not fit, and cannot be made to"},
     {"FHR0902", "the search limit was reached before an answer was"},
-    {"FHR0903", "bytes moved, a peak or the predicted time are worse than the baseline's"},
+    {"FHR0903", "bytes moved, a peak, the predicted time or a plan's gap are worse than the baseline's"},
 };
 
 constexpr std::size_t kWindow = 120;  // characters of a source line that are shown

@@ -61,6 +61,22 @@ std::string peaks_table(const Compiled& compiled) {
   return table.render();
 }
 
+/// What is proven at `place`, and every line of the proof at its own.
+std::vector<Finding> findings_of(const Infeasible& infeasible, const workload::Place& place) {
+  const std::string whole =
+      fmt::format("{}, {} too much", infeasible.reason, format_exact_bytes(infeasible.short_by));
+  std::vector<Finding> findings{{kInfeasible, place, whole, ""}};
+  for (const compile::Line& line : infeasible.lines) {
+    if (!line.place.known()) continue;
+    findings.push_back(
+        {kInfeasible, line.place,
+         fmt::format("{}: one of the lines that cannot hold together in {}", line.text(),
+                     infeasible.stage.empty() ? "initial placement" : "stage " + infeasible.stage),
+         ""});
+  }
+  return findings;
+}
+
 std::string place_text(const workload::Place& place) {
   return place.known() ? fmt::format("{}:{}:{}", place.file.str(), place.line, place.column) : std::string();
 }
@@ -163,6 +179,36 @@ std::string compile_text(const compile::Outcome& outcome, const std::string& nam
     text += "inconclusive: no plan was found that replays, and no proof that there is none\n";
   }
   return text;
+}
+
+std::vector<Case> compile_cases(const compile::Outcome& outcome, const std::vector<Part>& stages,
+                                const workload::Place& document) {
+  const auto* infeasible = std::get_if<Infeasible>(&outcome);
+  const auto* inconclusive = std::get_if<Inconclusive>(&outcome);
+  std::vector<Case> cases;
+  const auto add = [&](const std::string& name, bool fails, const workload::Place& place) {
+    Case& item = cases.emplace_back();
+    item.name = name;
+    if (fails) {
+      item.result = Case::Result::failed;
+      item.findings = findings_of(*infeasible, place.known() ? place : document);
+      item.detail = compile_text(outcome, name, "");
+    } else if (infeasible != nullptr || inconclusive != nullptr) {
+      item.result = Case::Result::skipped;
+      item.reason = infeasible != nullptr ? "no plan serves every stage" : "no plan was found";
+    }
+  };
+  if (inconclusive != nullptr) {
+    Case& item = cases.emplace_back();
+    item.name = "plan";
+    item.result = Case::Result::undecided;
+    item.findings = {{kInconclusive, document, inconclusive->reason, ""}};
+    item.detail = attempts_table(inconclusive->attempts);
+  }
+  add("initial placement", infeasible != nullptr && infeasible->stage.empty(), document);
+  for (const Part& stage : stages)
+    add(stage.text, infeasible != nullptr && infeasible->stage == stage.text, stage.place);
+  return cases;
 }
 
 }  // namespace fheres::report
