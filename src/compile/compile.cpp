@@ -63,6 +63,7 @@ class Compiler {
                            return moved();
                          });
     if (!best_) return Inconclusive{std::move(attempts_), nothing_found()};
+    if (options_.minimize == CompileOptions::Minimize::time) leave_room_ahead();
     finish(branched);
     return Compiled{std::move(*best_), std::move(attempts_)};
   }
@@ -155,8 +156,9 @@ class Compiler {
   }
 
   /// Plans whose enter needs more room than their charges add up to are made again with less to spend in that stage.
-  void try_choices(const char* method, const Maker& make) {
-    std::vector<Room> rooms = problem_.rooms;
+  void try_choices(const char* method, const Maker& make) { try_choices(method, make, problem_.rooms); }
+
+  void try_choices(const char* method, const Maker& make, std::vector<Room> rooms) {
     for (int round = 0; round < kRepairs; ++round) {
       const Choice choice = make(rooms);
       Replay replayed;
@@ -176,6 +178,27 @@ class Compiler {
       }
     }
     attempts_.push_back({method, {}, fmt::format("{} repairs did not make it replay", kRepairs)});
+  }
+
+  /// What keeps the room full moves least, and then nothing can come in before it is needed. So where time decides, plans
+  /// are made too that keep less, by one and by two of the largest values.
+  void leave_room_ahead() {
+    Bytes largest = 0;
+    for (const workload::Stage& stage : workload_.stages)
+      for (const workload::Requirement& item : stage.require)
+        if (item.at.is_cuda())
+          largest = std::max(largest, workload_.world.values[item.value].spec.storage_bytes);
+    for (const auto& [method, count] : {std::pair("furthest-next-use, room for one more", 1),
+                                        std::pair("furthest-next-use, room for two more", 2)}) {
+      std::vector<Room> rooms = problem_.rooms;
+      const auto ahead = static_cast<std::int64_t>(largest) * count;
+      for (Room& room : rooms) {
+        if (!room.at.is_cuda()) continue;
+        for (std::int64_t& free : room.free) free = std::max(free - ahead, std::min<std::int64_t>(free, 0));
+      }
+      try_choices(
+          method, [&](const std::vector<Room>& less) { return furthest_next_use(problem_, less); }, rooms);
+    }
   }
 
   /// False where the refusal is not about room in a stage.
