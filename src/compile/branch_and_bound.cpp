@@ -20,6 +20,7 @@ using Fixed = Bound::Fixed;
 constexpr double kWhole = 1e-6;  // a share this near to 0 or 1 is one
 /// Steps of the volume algorithm, where there is no solver; and for a plan beside the solver's.
 constexpr int kRootSteps = 3'000, kNodeSteps = 60, kAverageSteps = 1'000;
+constexpr std::size_t kManyColumns = 64;  // with fewer, branching finds what there is
 
 struct Node {
   Bytes bound = 0;
@@ -60,7 +61,7 @@ class Search {
       best_ = offer_("rounding", order, false);
       if (root.bound < best_) best_ = offer_("rounding", order, true);
     }
-    if (relaxation_ && root.bound < best_) offer_average();
+    if (relaxation_ && root.bound < best_ && bound_.columns().size() >= kManyColumns) offer_average();
     std::optional<Node> next = std::move(root);
     while (next || !open_.empty()) {
       if (!next) {
