@@ -146,9 +146,14 @@ std::string Line::text() const {
   return {};
 }
 
-std::optional<Infeasible> find_certificate(const Workload& workload, const Problem& problem) {
+std::optional<Infeasible> find_certificate(const Workload& workload, const Problem& problem,
+                                           std::optional<CertificateAt> only) {
   const std::vector<Value>& values = workload.world.values;
+  const auto left_out = [&](std::size_t room, std::optional<std::size_t> stage) {
+    return only && (only->room != room || only->stage != stage);
+  };
   for (const Room& room : problem.rooms) {
+    if (left_out(static_cast<std::size_t>(&room - problem.rooms.data()), std::nullopt)) continue;
     std::vector<Line> lines;
     for (const Value& value : values)
       for (const Location at : value.at)
@@ -172,7 +177,7 @@ std::optional<Infeasible> find_certificate(const Workload& workload, const Probl
   }
   for (std::size_t s = 0; s < problem.stages; ++s) {
     for (std::size_t r = 0; r < problem.rooms.size(); ++r) {
-      if (free[r][s] >= 0) continue;
+      if (free[r][s] >= 0 || left_out(r, s)) continue;
       const Location at = problem.rooms[r].at;
       const workload::Stage& stage = workload.stages[s];
       std::vector<Line> lines;

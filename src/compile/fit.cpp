@@ -5,6 +5,7 @@
 
 #include <fheres/compile/fit.hpp>
 
+#include "alternatives.hpp"
 #include "certificate.hpp"
 #include "problem.hpp"
 
@@ -66,6 +67,7 @@ class Fitter {
   /// The largest sum that no plan gets around.
   Bytes least(Bytes everything, std::string& reason) {
     workload_.world.set_budget(at_, everything);
+    if (!workload_.questions.empty()) return least_of_all(reason);
     const Problem problem = make_problem(workload_);
     const Room& room = problem.rooms[*problem.room_at(at_)];
     std::vector<std::int64_t> stuck(problem.stages + 1, 0);
@@ -87,6 +89,22 @@ class Fitter {
       needed = load;
       reason = fmt::format("stage {} has to have {} there at once", workload_.stages[s].name.text,
                            format_exact_bytes(load));
+    }
+    return needed;
+  }
+
+  /// The same over all variants.
+  Bytes least_of_all(std::string& reason) {
+    const Alternatives alternatives(workload_);
+    const std::size_t room = *make_problem(workload_).room_at(at_);
+    Bytes needed = alternatives.least_placed()[room];
+    if (needed > 0) reason = fmt::format("{} starts there", format_exact_bytes(needed));
+    const std::vector<Bytes> loads = alternatives.least_loads()[room];
+    for (std::size_t s = 0; s < loads.size(); ++s) {
+      if (loads[s] <= needed) continue;
+      needed = loads[s];
+      reason = fmt::format("stage {} has to have {} there at once, whichever variants are chosen",
+                           workload_.stages[s].name.text, format_exact_bytes(needed));
     }
     return needed;
   }

@@ -183,10 +183,12 @@ Program skeleton(const Workload& workload) {
     value.file.reset();
     value.stable_key.reset();
     value.priority = 0;
+    value.question.reset();
   }
   for (const Stage& stage : workload.stages) {
     ProgramStage& out = program.stages.emplace_back();
     out.name = stage.name;
+    out.variant = stage.variant;
     out.reserve = stage.reserve;
     out.require = stage.require;
     out.release = stage.release;

@@ -20,7 +20,7 @@ struct CompileOptions {
   std::optional<std::uint64_t> node_limit{};
   /// With one, transfers are placed ahead of their use where that is faster, and evidence says how long the plan takes.
   std::optional<workload::Machine> machine{};
-  /// time: of the plans that were found, the fastest on the machine, and not the one that moves least. Needs a machine.
+  /// time: of the plans (and variants) that were found, the fastest on the machine, and not the one that moves least. Needs a machine.
   enum class Minimize { bytes, time } minimize = Minimize::bytes;
   /// Of each decision, for the plan that the controller makes stage by stage.
   std::uint64_t search_state_limit = 200'000;
@@ -29,8 +29,9 @@ struct CompileOptions {
 /// A way to a plan that was tried, and what came of it.
 struct Attempt {
   std::string method;
-  std::optional<Bytes> moved_bytes;  // absent: it found no plan that replays
-  std::string reason;                // why not; empty otherwise
+  std::optional<Bytes> moved_bytes;    // absent: it found no plan that replays
+  std::string reason;                  // why not; empty otherwise
+  std::optional<std::size_t> stuck{};  // the stage that refused it, where it was one
 };
 
 /// A plan for the whole workload, that replays through residency::State and the arenas, and what is known of how good it
@@ -81,7 +82,9 @@ using Outcome = std::variant<Compiled, Infeasible, Inconclusive>;
 
 /// A plan for the whole workload, ahead of time: what to keep where between uses, what to let go, and when to bring it
 /// back, under the budgets of the workload's world and the tiers of its policy. Plans that stages carry by hand are one
-/// more way to try, and nothing that has to stay. Pure and deterministic: equal arguments give equal answers.
+/// more way to try, and nothing that has to stay. Where the workload leaves variants open (Workload::questions), one of
+/// each is chosen as well, for the whole workload: the program is one of workload::select, names the variants, and its
+/// evidence says what the others come to; lower bound and infeasibility hold for all combinations. Pure and deterministic: equal arguments give equal answers.
 Outcome compile(const workload::Workload& workload, const CompileOptions& options = {});
 
 }  // namespace fheres::compile
