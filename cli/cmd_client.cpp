@@ -16,6 +16,7 @@
 #include "client.hpp"
 #include "document.hpp"
 #include "numbers.hpp"
+#include "planned_run.hpp"
 #include "value_names.hpp"
 
 namespace fheres::cli {
@@ -31,6 +32,7 @@ struct MakeOptions : ClientOptions {
   std::optional<std::uint64_t> seed;
   std::vector<std::string> names;
   std::vector<std::string> messages;  // NAME=FILE
+  std::string plan;                   // keys in the variants that it names
 };
 
 void usage(const std::string& what) { fmt::print(stderr, "fheres: {}\n", what); }
@@ -100,7 +102,7 @@ struct KeyMaker {
 };
 
 ExitCode keygen(const MakeOptions& options) {
-  const auto workload = load_workload(options.workload, options.planning, options.common);
+  const auto workload = load_in_variants(options.workload, options.plan, options.planning, options.common);
   if (!workload) return ExitCode::invalid;
   if (fs::exists(options.secret)) {
     usage(fmt::format("{} is there already: a secret is never overwritten", options.secret));
@@ -257,6 +259,8 @@ void add_keygen(Command& client, Action& action) {
                    "for the keys that name no `source: {file: ...}`, and the public key")
       ->capture_default_str();
   command->add_option("--public", options->public_key, "where the public key goes, if not there");
+  command->add_option("--plan", options->plan,
+                      "a Plan that was compiled from the workload: keys in the variants that it has chosen");
   command->add_option("--seed", options->seed, "reproducible keys, for tests; never for real secrets");
   command->footer("example: fheres client keygen samples/client-server.yaml --secret secret.safetensors");
   command->callback([options, &action] { action = [options] { return keygen(*options); }; });

@@ -70,6 +70,7 @@ constexpr Code kCodes[] = {
     {"FHR0505", "a value has a backing that nothing can be expanded from"},
     {"FHR0521", "a plan is of another version of the workload, or of none"},
     {"FHR0522", "a plan has other values, stages or outputs than the workload that it is to place"},
+    {"FHR0523", "a plan names a variant that its workload does not leave to choose"},
     {"FHR0601", "a `for` is no map from variables to ranges, or one of its ranges is none"},
     {"FHR0602", "an expression in ${...} cannot be read"},
     {"FHR0603", "an expression has a variable that no `for` around it has"},

@@ -38,6 +38,7 @@ struct ProgramStage {
   std::vector<Produced> produce;
   std::vector<NamedAction> exit;
   std::vector<Operand> release;
+  std::string variant{};  // of its body, where the workload left it open
 };
 
 /// The workload that a Program was compiled from.

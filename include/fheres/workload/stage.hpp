@@ -131,6 +131,8 @@ struct Stage {
   BodyLayout layout;
   std::vector<Operand> release;    // values discarded after the stage
   std::optional<ManualPlan> plan;  // absent: the controller decides
+  int key_switch_group = 0;        // output limbs that its key switches work on at a time; 0: all at once
+  std::string variant;             // where there was something to choose
 };
 
 }  // namespace fheres::workload
