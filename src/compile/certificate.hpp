@@ -21,4 +21,9 @@ struct CertificateAt {
 std::optional<Infeasible> find_certificate(const Workload& workload, const Problem& problem,
                                            std::optional<CertificateAt> only = {});
 
+/// The same over several budgeted locations at once: what a stage needs at a location and at all that its only copies may
+/// be moved to, and only copies that are never anywhere else, exceed all their budgets. Asked where find_certificate finds
+/// nothing.
+std::optional<Infeasible> find_joint_certificate(const Workload& workload, const Problem& problem);
+
 }  // namespace fheres::compile

@@ -41,16 +41,22 @@ class Compiler {
 
   Outcome run() {
     if (auto infeasible = find_certificate(workload_, problem_)) return std::move(*infeasible);
+    if (auto infeasible = find_joint_certificate(workload_, problem_)) return std::move(*infeasible);
     try_controller();
     const std::vector<std::size_t> order = by_value(problem_);
-    try_choices("furthest-next-use",
-                [&](const std::vector<Room>& rooms) { return furthest_next_use(problem_, rooms); });
+    const auto furthest = [&](const std::vector<Room>& rooms) { return furthest_next_use(problem_, rooms); };
+    try_choices("furthest-next-use", furthest);
     try_choices("value-per-room", [&](const std::vector<Room>& rooms) {
       Choice choice(problem_, rooms);
       choice.fill(order);
       improve(choice, problem_, kExchanges);
       return choice;
     });
+    if (!best_ && std::any_of(workload_.world.values.begin(), workload_.world.values.end(),
+                              [](const workload::Value& value) { return value.backing.has_value(); })) {
+      expand_first_ = true;
+      try_choices("furthest-next-use, expanding first", furthest);
+    }
     const Bound bound(problem_);
     const Branched branched =
         branch_and_bound(problem_, bound, moved(), node_limit(bound),
@@ -59,6 +65,7 @@ class Compiler {
                            return moved();
                          });
     if (!best_) return Inconclusive{std::move(attempts_), nothing_found()};
+    if (options_.minimize == CompileOptions::Minimize::time) leave_room_ahead();
     finish(branched);
     return Compiled{std::move(*best_), std::move(attempts_)};
   }
@@ -152,14 +159,15 @@ class Compiler {
   }
 
   /// Plans whose enter needs more room than their charges add up to are made again with less to spend in that stage.
-  void try_choices(const char* method, const Maker& make) {
-    std::vector<Room> rooms = problem_.rooms;
+  void try_choices(const char* method, const Maker& make) { try_choices(method, make, problem_.rooms); }
+
+  void try_choices(const char* method, const Maker& make, std::vector<Room> rooms) {
     std::optional<std::size_t> stuck;
     for (int round = 0; round < kRepairs; ++round) {
       const Choice choice = make(rooms);
       Replay replayed;
       if (choice.feasible()) {
-        workload::Program program = route(workload_, problem_, choice.kept());
+        workload::Program program = route(workload_, problem_, choice.kept(), expand_first_);
         replayed = replay(program);
         if (replayed.feasible) {
           accept(method, std::move(program), std::move(replayed));
@@ -175,6 +183,27 @@ class Compiler {
       }
     }
     attempts_.push_back({method, {}, fmt::format("{} repairs did not make it replay", kRepairs), stuck});
+  }
+
+  /// What keeps the room full moves least, and then nothing can come in before it is needed. So where time decides, plans
+  /// are made too that keep less, by one and by two of the largest values.
+  void leave_room_ahead() {
+    Bytes largest = 0;
+    for (const workload::Stage& stage : workload_.stages)
+      for (const workload::Requirement& item : stage.require)
+        if (item.at.is_cuda())
+          largest = std::max(largest, workload_.world.values[item.value].spec.storage_bytes);
+    for (const auto& [method, count] : {std::pair("furthest-next-use, room for one more", 1),
+                                        std::pair("furthest-next-use, room for two more", 2)}) {
+      std::vector<Room> rooms = problem_.rooms;
+      const auto ahead = static_cast<std::int64_t>(largest) * count;
+      for (Room& room : rooms) {
+        if (!room.at.is_cuda()) continue;
+        for (std::int64_t& free : room.free) free = std::max(free - ahead, std::min<std::int64_t>(free, 0));
+      }
+      try_choices(
+          method, [&](const std::vector<Room>& less) { return furthest_next_use(problem_, less); }, rooms);
+    }
   }
 
   /// False where the refusal is not about room in a stage.
@@ -263,6 +292,7 @@ class Compiler {
   Replay best_replay_;
   std::string best_method_;
   std::vector<Attempt> attempts_;
+  bool expand_first_ = false;  // where nothing else replays
   struct Finalist {
     std::string method;
     workload::Program program;

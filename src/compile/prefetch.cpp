@@ -9,6 +9,8 @@
 
 #include "compile/charges.hpp"
 #include "compile/early_drops.hpp"
+#include "compile/late_departures.hpp"
+#include "compile/replay.hpp"
 #include "compile/transfers.hpp"
 
 namespace fheres::compile {
@@ -65,8 +67,8 @@ struct Touch {
 /// How much earlier than just in time a transfer is begun, in times of its own length.
 constexpr double kNoSlack = 0, kSomeSlack = 0.5, kAsEarlyAsPossible = 1e9;
 constexpr int kRounds = 2;
-/// Rehearsals of one placement, fewer where one takes long.
-constexpr std::size_t kFewRepairs = 8, kManyRepairs = 40, kStagesRehearsed = 40'000;
+/// Replays of one placement, fewer where one takes long.
+constexpr std::size_t kFewRepairs = 8, kManyRepairs = 200, kStagesReplayed = 40'000;
 /// How many stages ahead anything is prefetched: far more than memory ever allows to be of use.
 constexpr std::size_t kHorizon = 512;
 
@@ -137,7 +139,7 @@ class Placer {
         if (action.expanded_from)
           item.ns += machine_.expand_ns(program_.world.values[value].spec.logical_bytes).value_or(0);
         item.earliest = in_reclaim.contains(value) ? s : touches[value].before(s);
-        item.removed = touches[value].after(s);
+        item.removed = is_required(s, value, item.at) ? s : touches[value].after(s);
         if (action.expanded_from) {
           const Touch& backing = touches[index.of(*action.expanded_from)];
           // Where the stage does something with its backing too, the order of the two is the document's.
@@ -181,6 +183,14 @@ class Placer {
       item.ns = machine_.copy_ns(*action.source, item.at, action.bytes).value_or(0);
       if (item.earliest <= item.latest) movable_.push_back(item);
     }
+  }
+
+  /// Then its arrival is settled at the end of that stage's body (R23).
+  bool is_required(std::size_t s, ValueIndex value, Location at) const {
+    const auto& require = program_.stages[s].require;
+    return std::any_of(require.begin(), require.end(), [&](const workload::Requirement& item) {
+      return item.value == value && item.at == at;
+    });
   }
 
   /// R21, and no copy through staging: that is charged at pinned-host until it is settled.
@@ -288,56 +298,48 @@ class Placer {
     return made;
   }
 
-  /// Rehearses what was placed. Where a stage does not go as before, everything that is on its way in it stays where it
-  /// was.
+  /// Replays what was placed, and rehearses it where it goes. Where a stage does not go, some of what is on its way in it
+  /// comes later.
   void consider(Placed& best) {
     const std::size_t repairs =
-        std::clamp(kStagesRehearsed / program_.stages.size(), kFewRepairs, kManyRepairs);
+        std::clamp(kStagesReplayed / program_.stages.size(), kFewRepairs, kManyRepairs);
     for (std::size_t repair = 0; repair < repairs; ++repair) {
       Program made = apply();
-      const Rehearsal rehearsal = workload::rehearse(made);
-      const auto bad = first_worse(rehearsal);
-      if (!bad) {
+      const Replay replayed = replay(made);
+      if (replayed.feasible) {
+        const Rehearsal rehearsal = workload::rehearse(made);
         FHERES_CHECK(rehearsal.moved_bytes == base_.moved_bytes);
         Forecast told = forecast(made, rehearsal, machine_, costs_);
         if (told.makespan_ns < best.forecast.makespan_ns) best = {std::move(made), std::move(told)};
         return;
       }
-      bool changed = false;
-      for (Movable& item : movable_) {
-        if (!item.moves || item.placed > *bad || item.stage < *bad) continue;
-        item.moves = false;
-        changed = true;
-      }
-      if (!changed) changed = give_up_before(*bad);
-      if (!changed) return;
+      if (!replayed.stage || !(delay(*replayed.stage) || keep_back(*replayed.stage))) return;
     }
   }
 
-  /// What has arrived counts as on its way until an action settles it, and keeps addresses apart for long. Of what does so
-  /// in that stage, what was moved for the latest stage stays where it was.
-  bool give_up_before(std::size_t stage) {
-    std::optional<std::size_t> last;
-    for (const Movable& item : movable_)
-      if (item.moves && item.stage < stage && item.removed > stage)
-        last = std::max(last.value_or(0), item.stage);
-    if (!last) return false;
-    for (Movable& item : movable_)
-      if (item.stage == *last && item.removed > stage) item.moves = false;
-    return true;
+  /// What is on its way does not slide, so it can keep the stage's free bytes apart. Of what is so for later stages, the
+  /// half that is needed last comes after the stage.
+  bool delay(std::size_t stage) {
+    std::vector<std::size_t> early;
+    for (const std::size_t i : order_)
+      if (movable_[i].moves && movable_[i].placed <= stage && movable_[i].stage > stage) early.push_back(i);
+    for (std::size_t k = early.size() / 2; k < early.size(); ++k) {
+      Movable& item = movable_[early[k]];
+      item.placed = stage + 1;
+      item.moves = item.placed <= item.latest;
+    }
+    return !early.empty();
   }
 
-  /// The first stage that is infeasible; or, where more bytes slide in all than before, the first one until which more do.
-  std::optional<std::size_t> first_worse(const Rehearsal& rehearsal) const {
-    if (rehearsal.answer != workload::Answer::feasible) return rehearsal.stages.size() - 1;
-    if (rehearsal.compacted_bytes <= base_.compacted_bytes) return std::nullopt;
-    Bytes now = 0, before = 0;
-    for (std::size_t s = 0; s < rehearsal.stages.size(); ++s) {
-      now += rehearsal.stages[s].explanation.compacted_bytes();
-      before += base_.stages[s].explanation.compacted_bytes();
-      if (now > before) return s;
+  /// Then what is for that very stage stays where it was.
+  bool keep_back(std::size_t stage) {
+    bool changed = false;
+    for (Movable& item : movable_) {
+      if (!item.moves || item.placed > stage || item.removed < stage) continue;
+      item.moves = false;
+      changed = true;
     }
-    return std::nullopt;
+    return changed;
   }
 
   const Program& program_;
@@ -352,14 +354,28 @@ class Placer {
 }  // namespace
 
 Placed place_transfers(const Program& program, const workload::Machine& machine, const StageCosts& costs) {
-  Placed placed = Placer(program, machine, costs).run();
-  const Program eager = with_early_drops(program, costs);
-  const Rehearsal plain = workload::rehearse(program), rehearsed = workload::rehearse(eager);
-  if (rehearsed.answer != workload::Answer::feasible || rehearsed.moved_bytes != plain.moved_bytes ||
-      rehearsed.compacted_bytes > plain.compacted_bytes)
-    return placed;
-  Placed earlier = Placer(eager, machine, costs).run();
-  return earlier.forecast.makespan_ns < placed.forecast.makespan_ns ? earlier : placed;
+  Placed best = Placer(program, machine, costs).run();
+  const Rehearsal plain = workload::rehearse(program);
+  if (plain.answer != workload::Answer::feasible) return best;
+  const auto consider = [&](const Program& made) {
+    const Rehearsal rehearsed = workload::rehearse(made);
+    if (rehearsed.answer != workload::Answer::feasible || rehearsed.moved_bytes != plain.moved_bytes)
+      return false;
+    Placed placed = Placer(made, machine, costs).run();
+    if (placed.forecast.makespan_ns < best.forecast.makespan_ns) best = std::move(placed);
+    return true;
+  };
+  const Program eager = with_early_drops(program, plain, costs);
+  const bool dropped = consider(eager);
+  const Program& start = dropped ? eager : program;
+  const auto exits = [](const Program& made) {
+    std::vector<std::size_t> sizes;
+    for (const ProgramStage& stage : made.stages) sizes.push_back(stage.exit.size());
+    return sizes;
+  };
+  const Program late = with_late_departures(start, costs);
+  if (exits(late) != exits(start)) consider(late);
+  return best;
 }
 
 }  // namespace fheres::compile

@@ -35,12 +35,12 @@ class Router {
       if (!kept[i]) leaves_[problem.intervals[i].first].push_back(problem.intervals[i].lane);
   }
 
-  Program run() {
+  Program run(bool expand_first) {
     for (std::size_t s = 0; s < problem_.stages; ++s) {
       const Stage& stage = workload_.stages[s];
       ProgramStage& out = program_.stages[s];
       if (s == 0) leave(leaves_[0], out.reclaim);
-      expand_early(stage, out.reclaim);
+      if (expand_first) enter(stage, out.reclaim, /*expansions_only=*/true);
       for (const workload::Reservation& item : stage.reserve) charge(item.spec.at, item.spec.bytes);
       enter(stage, out.enter);
       for (const workload::Output& output : stage.outputs) arrive(output.value, *stage.at);
@@ -89,33 +89,15 @@ class Router {
     return bytes(*backing);
   }
 
-  /// What a stage requires and does not find, what needs most room beside itself first.
-  std::vector<workload::Requirement> missing(const Stage& stage) const {
-    std::vector<workload::Requirement> list;
+  void enter(const Stage& stage, std::vector<NamedAction>& actions, bool expansions_only = false) {
+    std::vector<workload::Requirement> missing;
     for (const workload::Requirement& item : stage.require)
-      if (places_[item.value].count(item.at) == 0) list.push_back(item);
-    std::stable_sort(list.begin(), list.end(), [&](const auto& a, const auto& b) {
+      if (places_[item.value].count(item.at) == 0 && (!expansions_only || beside(item.value, item.at) > 0))
+        missing.push_back(item);
+    std::stable_sort(missing.begin(), missing.end(), [&](const auto& a, const auto& b) {
       return beside(a.value, a.at) > beside(b.value, b.at);
     });
-    return list;
-  }
-
-  /// Expansions that have no room beside the stage's reservations come before those are admitted.
-  void expand_early(const Stage& stage, std::vector<NamedAction>& actions) {
-    for (const workload::Requirement& item : missing(stage)) {
-      const Bytes more = beside(item.value, item.at);
-      if (more == 0) return;
-      Bytes reserved = 0;
-      for (const workload::Reservation& reservation : stage.reserve)
-        if (reservation.spec.at == item.at) reserved += round_up_to_granule(reservation.spec.bytes);
-      const Bytes needed = bytes(item.value) + more;
-      if (!has_room(item.at, needed + reserved) && has_room(item.at, needed))
-        bring(item.value, item.at, actions);
-    }
-  }
-
-  void enter(const Stage& stage, std::vector<NamedAction>& actions) {
-    for (const workload::Requirement& item : missing(stage)) bring(item.value, item.at, actions);
+    for (const workload::Requirement& item : missing) bring(item.value, item.at, actions);
   }
 
   void bring(ValueIndex v, Location at, std::vector<NamedAction>& actions) {
@@ -219,8 +201,9 @@ Program skeleton(const Workload& workload) {
   return program;
 }
 
-Program route(const Workload& workload, const Problem& problem, const std::vector<char>& kept) {
-  return Router(workload, problem, kept).run();
+Program route(const Workload& workload, const Problem& problem, const std::vector<char>& kept,
+              bool expand_first) {
+  return Router(workload, problem, kept).run(expand_first);
 }
 
 }  // namespace fheres::compile

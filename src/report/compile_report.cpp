@@ -41,6 +41,8 @@ const char* kind_name(compile::Line::Kind kind) {
       return "only_copy";
     case compile::Line::Kind::placement:
       return "placement";
+    case compile::Line::Kind::confined:
+      return "confined";
   }
   return "";
 }

@@ -80,6 +80,7 @@ class Session {
     options.budgets = workload_.world.budgets();
     options.copies = workload_.world.copies();
     options.observe_devices = !options_.undisturbed;
+    options.arrivals_end_when_settled = true;  // as the rehearsal has it
     // As many transitions as the stages can have: their reports are completed out of the trace.
     for (const workload::Stage& stage : workload_.stages) {
       if (!stage.plan) continue;

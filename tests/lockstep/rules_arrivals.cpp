@@ -43,6 +43,13 @@ std::vector<std::uint64_t> Rules::arrivals_in_the_way(const Action& action) cons
   return found;
 }
 
+std::optional<std::uint64_t> Rules::arrival_at(const residency::ValuePlace& place) const {
+  if (place.value.manager != manager_) return std::nullopt;
+  for (const auto& [key, arrival] : arrivals_)
+    if (arrival.serial == place.value.serial && arrival.at == place.at) return key;
+  return std::nullopt;
+}
+
 void Rules::settle(std::uint64_t key) {  // R23
   const RuleArrival arrival = arrivals_.at(key);
   arrivals_.erase(key);

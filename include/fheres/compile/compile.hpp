@@ -49,6 +49,7 @@ struct Line {
     reservation,  // of the stage
     only_copy,    // it is there, must be preserved, and the policy has no tier for it
     placement,    // it starts there
+    confined,     // an only copy that has nowhere else to go: the policy's tiers are short themselves
   };
   Kind kind = Kind::budget;
   std::string name;  // of the value, or the reservation's label
@@ -63,9 +64,10 @@ struct Line {
 struct Infeasible {
   std::string stage;  // empty: initial placement
   Location at = Location::pageable_host();
-  Bytes budget = 0;
+  Bytes budget =
+      0;  // of all locations whose budgets are among the lines: where an only copy may go, it needs room too
   Bytes short_by = 0;  // of the whole sum
-  /// Exceeds the budget; without any single line the rest would fit. The budget's own line comes first.
+  /// Exceeds the budget; without any single line the rest would fit. The budgets' own lines come first.
   std::vector<Line> lines;
   std::string reason;  // one line with the numbers
 };

@@ -109,6 +109,8 @@ std::vector<residency::Action> bind_all(const std::vector<NamedAction>& actions,
 /// Ensures that return while their copies run (R21).
 std::vector<residency::Action> bind_prefetch(const std::vector<NamedAction>& actions,
                                              std::span<const residency::HandleId> handles);
+std::vector<residency::ValuePlace> bind_reads(const std::vector<Requirement>& requirements,
+                                              std::span<const residency::HandleId> handles);
 
 /// What a manual plan of a stage does besides its reservations and outputs.
 struct ManualPlan {
