@@ -92,9 +92,9 @@ ExitCode calibrate(const Options& options) {
 
 }  // namespace
 
-void add_calibrate(CLI::App& app, Action& action) {
+void add_calibrate(Command& app, Action& action) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
+  Command* command = app.add_subcommand(
       "calibrate", "measures a device's copies and operations into a Machine document, for compile and run");
   command->add_option("--device", options->device, "auto, emulated, or cuda:N")
       ->check(check_device)
@@ -111,16 +111,16 @@ void add_calibrate(CLI::App& app, Action& action) {
   command
       ->add_option("--level", options->levels,
                    "levels at which they are timed; without it six of them, the others lie between")
-      ->check(CLI::Range(0, 1000));
+      ->between(0, 1000);
   command->add_flag("--copies-only", options->copies_only, "no operations");
   command->add_option("--repetitions", options->repetitions, "of each figure, at most; the median counts")
-      ->check(CLI::Range(3, 10000))
+      ->between(3, 10000)
       ->capture_default_str();
   command->add_option("--largest-copy", options->largest_copy, "bytes of the largest copy")
       ->check(check_size)
       ->capture_default_str();
   command->add_option("--threads", options->threads, "threads of the cpu back end; 0: one a core")
-      ->check(CLI::Range(0, 1024))
+      ->between(0, 1024)
       ->capture_default_str();
   add_common(*command, options->common);
   command->footer("example: fheres calibrate --device emulated --copies-only -o machine.yaml");

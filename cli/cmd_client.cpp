@@ -16,6 +16,7 @@
 #include "client.hpp"
 #include "document.hpp"
 #include "numbers.hpp"
+#include "planned_run.hpp"
 #include "value_names.hpp"
 
 namespace fheres::cli {
@@ -31,6 +32,7 @@ struct MakeOptions : ClientOptions {
   std::optional<std::uint64_t> seed;
   std::vector<std::string> names;
   std::vector<std::string> messages;  // NAME=FILE
+  std::string plan;                   // keys in the variants that it names
 };
 
 void usage(const std::string& what) { fmt::print(stderr, "fheres: {}\n", what); }
@@ -100,7 +102,7 @@ struct KeyMaker {
 };
 
 ExitCode keygen(const MakeOptions& options) {
-  const auto workload = load_workload(options.workload, options.planning, options.common);
+  const auto workload = load_in_variants(options.workload, options.plan, options.planning, options.common);
   if (!workload) return ExitCode::invalid;
   if (fs::exists(options.secret)) {
     usage(fmt::format("{} is there already: a secret is never overwritten", options.secret));
@@ -245,9 +247,9 @@ ExitCode encrypt(const MakeOptions& options) {
   return ExitCode::done;
 }
 
-void add_keygen(CLI::App& client, Action& action) {
+void add_keygen(Command& client, Action& action) {
   auto options = std::make_shared<MakeOptions>();
-  CLI::App* command = client.add_subcommand(
+  Command* command = client.add_subcommand(
       "keygen", "a new secret, the public key, and every key that the workload needs, as files");
   add_client_options(*command, *options);
   command->add_option("--secret", options->secret, "where the secret goes (mode 0600; never overwritten)")
@@ -257,14 +259,16 @@ void add_keygen(CLI::App& client, Action& action) {
                    "for the keys that name no `source: {file: ...}`, and the public key")
       ->capture_default_str();
   command->add_option("--public", options->public_key, "where the public key goes, if not there");
+  command->add_option("--plan", options->plan,
+                      "a Plan that was compiled from the workload: keys in the variants that it has chosen");
   command->add_option("--seed", options->seed, "reproducible keys, for tests; never for real secrets");
   command->footer("example: fheres client keygen samples/client-server.yaml --secret secret.safetensors");
   command->callback([options, &action] { action = [options] { return keygen(*options); }; });
 }
 
-void add_encrypt(CLI::App& client, Action& action) {
+void add_encrypt(Command& client, Action& action) {
   auto options = std::make_shared<MakeOptions>();
-  CLI::App* command =
+  Command* command =
       client.add_subcommand("encrypt", "the workload's inputs, encrypted with the public key or the secret");
   add_client_options(*command, *options);
   command->add_option("names", options->names, "which ciphertexts; all of them where none is named");
@@ -283,14 +287,14 @@ void add_encrypt(CLI::App& client, Action& action) {
 
 }  // namespace
 
-void add_client_options(CLI::App& command, ClientOptions& options) {
+void add_client_options(Command& command, ClientOptions& options) {
   command.add_option("workload", options.workload, "the document")->required()->type_name("FILE");
   add_common(command, options.common);
   add_reading(command, options.planning);
 }
 
-void add_client(CLI::App& app, Action& action) {
-  CLI::App* client = app.add_subcommand(
+void add_client(Command& app, Action& action) {
+  Command* client = app.add_subcommand(
       "client", "the key owner's half, as commands of its own: the server never sees a secret");
   client->require_subcommand(1);
   add_keygen(*client, action);

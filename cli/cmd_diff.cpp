@@ -66,9 +66,9 @@ ExitCode compare(const Options& options) {
 
 }  // namespace
 
-void add_diff(CLI::App& app, Action& action) {
+void add_diff(Command& app, Action& action) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
+  Command* command = app.add_subcommand(
       "diff",
       "two plans, workloads, decisions or reports: what moved, what changed, why a transfer appeared");
   command->add_option("before", options->before, "a Plan, a Workload, or the JSON of explain, decide or run")

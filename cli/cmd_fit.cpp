@@ -66,9 +66,9 @@ ExitCode fit_workload(const Options& options) {
 
 }  // namespace
 
-void add_fit(CLI::App& app, Action& action) {
+void add_fit(Command& app, Action& action) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
+  Command* command = app.add_subcommand(
       "fit", "the smallest budget of each device with which a Workload has a plan; needs no GPU");
   command->add_option("workload", options->file, "the Workload document")->required();
   command
@@ -81,7 +81,7 @@ void add_fit(CLI::App& app, Action& action) {
   command
       ->add_option("--sweep", options->points,
                    "what plans move under so many budgets, up to where everything fits")
-      ->check(CLI::Range(2, 1000))
+      ->between(2, 1000)
       ->expected(0, 1)
       ->default_str("12");
   command->add_option("--csv", options->csv, "writes the sweep as a table of comma-separated values");

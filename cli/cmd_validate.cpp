@@ -60,9 +60,9 @@ ExitCode validate(const Options& options) {
 
 }  // namespace
 
-void add_validate(CLI::App& app, Action& action) {
+void add_validate(Command& app, Action& action) {
   auto options = std::make_shared<Options>();
-  CLI::App* command =
+  Command* command =
       app.add_subcommand("validate", "reads documents strictly and reports every problem at file:line:col");
   command->add_option("file", options->files, "documents: Workload, Plan, Request or Machine")
       ->required()

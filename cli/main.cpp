@@ -7,12 +7,11 @@
 
 #include "command.hpp"
 #include "features.hpp"
-#include "manual.hpp"
 
 int main(int argc, char** argv) {
   using fheres::cli::ExitCode;
-  CLI::App app("decides, proves and executes where the values of encrypted computation live", "fheres");
-  fheres::cli::use_manual(app);
+  fheres::cli::Command app("decides, proves and executes where the values of encrypted computation live",
+                           "fheres");
   app.require_subcommand(1);
   app.set_version_flag("--version", fheres::cli::version_text(), "the version, and what this build can do");
   app.footer(
@@ -39,12 +38,7 @@ int main(int argc, char** argv) {
   fheres::cli::add_schema(app, action);
   fheres::cli::add_completion(app, action);
   fheres::cli::add_man(app, action);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    // --help and --version arrive here too, with exit code 0.
-    return app.exit(error) == 0 ? 0 : static_cast<int>(ExitCode::invalid);
-  }
+  if (const auto done = app.parse(argc, argv)) return static_cast<int>(*done);
   try {
     return static_cast<int>(action());
   } catch (const fheres::Error& error) {

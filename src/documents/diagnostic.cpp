@@ -70,6 +70,7 @@ constexpr Code kCodes[] = {
     {"FHR0505", "a value has a backing that nothing can be expanded from"},
     {"FHR0521", "a plan is of another version of the workload, or of none"},
     {"FHR0522", "a plan has other values, stages or outputs than the workload that it is to place"},
+    {"FHR0523", "a plan names a variant that its workload does not leave to choose"},
     {"FHR0601", "a `for` is no map from variables to ranges, or one of its ranges is none"},
     {"FHR0602", "an expression in ${...} cannot be read"},
     {"FHR0603", "an expression has a variable that no `for` around it has"},
@@ -79,7 +80,7 @@ constexpr Code kCodes[] = {
     {"FHR0702", "a machine says something twice, or something that cannot be"},
     {"FHR0901", "what is asked for does not fit, and cannot be made to"},
     {"FHR0902", "the search limit was reached before an answer was"},
-    {"FHR0903", "bytes moved, a peak or the predicted time are worse than the baseline's"},
+    {"FHR0903", "bytes moved, a peak, the predicted time or a plan's gap are worse than the baseline's"},
 };
 
 constexpr std::size_t kWindow = 120;  // characters of a source line that are shown

@@ -90,7 +90,7 @@ void Manager::settle(HandleId value, Location at) {
     core_->check_open();
     if (const auto refusal = core_->state.check_resident(value, at)) raise(*refusal, core_->state);
   }
-  core_->await(value, at);
+  core_->settle(value, at);
 }
 
 void Manager::settle_for(const Action& action) {

@@ -103,13 +103,6 @@ struct Transition {
   Location temporary_at() const { return work == Work::expand ? *destination : *source; }
 };
 
-/// One value at one location.
-struct ValuePlace {
-  HandleId value;
-  Location at;
-  friend bool operator==(const ValuePlace&, const ValuePlace&) = default;
-};
-
 /// The residency rules (design, page 03), once. A storage-free value: values with their places and
 /// protections, accounts with their charges and peaks. The manager executes through it, explain simulates
 /// through it, the controller searches over it. Copies are independent, and cheap: they share the values that
