@@ -140,6 +140,10 @@ class Replayer {
     slid_ = false;
     if (const auto gone = taken_from(deed, holdings_))
       settle_all(holdings_.arrivals_at(deed.value, gone));  // R23
+    // What is to be there, and not to arrive, is waited for where it is on its way.
+    const Copy* there = holdings_[deed.value].find(deed.at);
+    if (deed.kind == Deed::Kind::ensure && there != nullptr && there->arrival)
+      settle_all({{deed.value, deed.at}});
     const auto judged = judge(deed, holdings_, world_);
     if (const auto* no = std::get_if<No>(&judged)) {
       report(no->rule, fmt::format("{}: {}", text(deed, world_), no->why));
