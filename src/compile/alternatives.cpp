@@ -221,13 +221,52 @@ std::vector<std::vector<Bytes>> Alternatives::least_loads() const {
   return least;
 }
 
+Bytes Alternatives::placed_always(std::size_t room) const {
+  Bytes sum = 0;
+  for (const workload::Value& value : versions_.front().workload.world.values)
+    if (!value.question &&
+        std::find(value.at.begin(), value.at.end(), first().rooms[room].at) != value.at.end())
+      sum += value.spec.storage_bytes;
+  return sum;
+}
+
+Alternatives::Priced Alternatives::with_placement(Priced priced) const {
+  const std::size_t rooms = first().rooms.size();
+  for (std::size_t r = 0; r < rooms; ++r) {
+    const Bytes always = placed_always(r);
+    const Bytes budget = first().rooms[r].budget;
+    const auto too_much = [&](std::int64_t price) {
+      Bytes sum = always;
+      for (std::size_t q = 0; q < placed_.size(); ++q) {
+        const auto cost = [&](std::size_t k) {
+          return priced.terms[q][k] + static_cast<Wide>(price) * static_cast<Wide>(placed_[q][k * rooms + r]);
+        };
+        std::size_t best = 0;
+        for (std::size_t k = 1; k < variants(q); ++k)
+          if (cost(k) < cost(best)) best = k;
+        sum += placed_[q][best * rooms + r];
+      }
+      return sum > budget;
+    };
+    // The bound rises with the price as long as what is cheapest does not fit.
+    std::int64_t low = 0, high = Bound::kOne * 64;
+    if (!too_much(low)) continue;
+    while (low + 1 < high) {
+      const std::int64_t middle = low + (high - low) / 2;
+      (too_much(middle) ? low : high) = middle;
+    }
+    priced.rest += static_cast<Wide>(high) * (static_cast<Wide>(always) - static_cast<Wide>(budget));
+    for (std::size_t q = 0; q < placed_.size(); ++q)
+      for (std::size_t k = 0; k < variants(q); ++k)
+        priced.terms[q][k] += static_cast<Wide>(high) * static_cast<Wide>(placed_[q][k * rooms + r]);
+  }
+  return priced;
+}
+
 std::vector<Bytes> Alternatives::least_placed() const {
   const Problem& problem = first();
-  std::vector<Bytes> sums(problem.rooms.size(), 0);
-  for (const workload::Value& value : versions_.front().workload.world.values)
-    for (const Location at : value.at)
-      if (const auto room = problem.room_at(at); room && !value.question)
-        sums[*room] += value.spec.storage_bytes;
+  std::vector<Bytes> sums;
+  for (std::size_t r = 0; r < problem.rooms.size(); ++r) sums.push_back(placed_always(r));
   for (std::size_t q = 0; q < placed_.size(); ++q) {
     for (std::size_t r = 0; r < sums.size(); ++r) {
       Bytes lowest = placed_[q][r];

@@ -40,6 +40,8 @@ class Alternatives {
     std::vector<std::vector<Wide>> terms;  // by question and variant
   };
   Priced priced(const Prices& prices) const;
+  /// The same where starting at a budgeted location has a price as well: the one at which the bound is strongest.
+  Priced with_placement(Priced priced) const;
   /// No plan moves less whose questions are answered as `fixed` says; where it says nothing, they may have any answer.
   Bytes bound(const Priced& priced, const std::vector<std::optional<std::size_t>>& fixed) const;
   /// The cheapest variant of each question at these prices, the first of equals.
@@ -71,6 +73,7 @@ class Alternatives {
   Loads loads(const Version& version, std::size_t question) const;
   Selection least_at(Place place) const;
   void place_loads();
+  Bytes placed_always(std::size_t room) const;
 
   Workload workload_;
   std::vector<Version> versions_;           // by variant number

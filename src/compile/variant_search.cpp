@@ -52,6 +52,12 @@ class Search {
     visit(first);
     follow_prices(first);
     follow_prices(alternatives_.smallest());
+    // What comes and goes needs room that prices do not see.
+    Selection roomy = Alternatives::cheapest(priced_.back());
+    const Selection smallest = alternatives_.smallest();
+    for (std::size_t q = 0; q < roomy.size(); ++q)
+      if (alternatives_.questions()[q].about == workload::Question::About::stage) roomy[q] = smallest[q];
+    visit(roomy);
     if (!best_) repair();
     if (!best_) return nothing_found();
     exchange();
@@ -63,7 +69,7 @@ class Search {
   bool by_time() const { return options_.minimize == CompileOptions::Minimize::time; }
 
   /// Smaller is better. Of equals, what has fewer variants other than the first.
-  using Score = std::tuple<std::uint64_t, Bytes, Bytes, std::size_t>;
+  using Score = std::tuple<std::uint64_t, Bytes, std::size_t, Bytes>;
   struct Visited {
     std::optional<Score> score;  // absent: no plan
     Bytes moved_bytes = 0;
@@ -96,8 +102,8 @@ class Search {
       const auto changed = static_cast<std::size_t>(
           std::count_if(selection.begin(), selection.end(), [](std::size_t k) { return k != 0; }));
       if (evidence.time) result.predicted_ns = evidence.time->predicted_ns;
-      result.score = {by_time() ? evidence.time->predicted_ns : 0, evidence.moved_bytes,
-                      evidence.compacted_bytes, changed};
+      result.score = {by_time() ? evidence.time->predicted_ns : 0, evidence.moved_bytes, changed,
+                      evidence.compacted_bytes};
       result.moved_bytes = evidence.moved_bytes;
       result.lower_bound = evidence.lower_bound_bytes;
     } else if (const auto* no = std::get_if<Infeasible>(&outcome)) {
@@ -119,7 +125,8 @@ class Search {
     visit(selection);
     for (int i = 0; i < kPricings; ++i) {
       if (!price(selection)) return;
-      selection = Alternatives::cheapest(priced_.back());
+      visit(Alternatives::cheapest(priced_.back()));
+      selection = Alternatives::cheapest(priced_[priced_.size() - 2]);
       visit(selection);
     }
   }
@@ -129,6 +136,7 @@ class Search {
     if (std::find(priced_for_.begin(), priced_for_.end(), selection) != priced_for_.end()) return false;
     priced_for_.push_back(selection);
     priced_.push_back(alternatives_.priced(prices_of(make_problem(alternatives_.with(selection)))));
+    priced_.push_back(alternatives_.with_placement(priced_.back()));
     return true;
   }
 
@@ -182,20 +190,16 @@ class Search {
     return list;
   }
 
+  /// Passes over all of them, each from the best selection so far, until one changes nothing.
   void exchange() {
-    bool better = true;
-    while (better) {
-      better = false;
+    for (std::optional<Selection> before; before != best_;) {
+      before = best_;
       price(*best_);
-      const Selection from = *best_;
       for (const Exchange& item : exchanges()) {
-        if (!by_time() && !may_help(item)) continue;
-        Selection other = from;
+        if (item.variant == (*best_)[item.question] || (!by_time() && !may_help(item))) continue;
+        Selection other = *best_;
         other[item.question] = item.variant;
         if (visit(other) == nullptr) return;
-        if (*best_ == from) continue;
-        better = true;
-        break;
       }
     }
   }
@@ -339,7 +343,7 @@ class Search {
   std::size_t left_ = 0;                        // selections that may still be compiled
   std::map<Selection, Visited> visited_;
   std::vector<Selection> priced_for_;
-  std::vector<Alternatives::Priced> priced_;
+  std::vector<Alternatives::Priced> priced_;  // two of each: the second with a price of initial placement
   std::optional<Selection> best_;
   Score best_score_;
   Bytes best_moved_ = 0;

@@ -259,7 +259,6 @@ std::vector<Case> compile_cases(const compile::Outcome& outcome, const std::vect
     if (fails) {
       item.result = Case::Result::failed;
       item.findings = findings_of(*infeasible, place.known() ? place : document);
-      item.detail = compile_text(outcome, name, "");
     } else if (infeasible != nullptr || inconclusive != nullptr) {
       item.result = Case::Result::skipped;
       item.reason = infeasible != nullptr ? "no plan serves every stage" : "no plan was found";

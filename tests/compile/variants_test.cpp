@@ -87,7 +87,7 @@ TEST_CASE("a key is seeded where that moves less, and full where both halves hav
   const std::string values =
       "values:\n  x: {ciphertext: {message: {constant: 0.5}}, at: cuda:0}\n"
       "  k: {rotation_key: {steps: 1, form: auto}, at: pinned-host}\n"
-      "stages: [{name: s, at: cuda:0, body: [y: {rotate: x, key: k}], outputs: [y]}]\n";
+      "stages: [{name: s, at: cuda:0, key_switch: 1, body: [y: {rotate: x, key: k}], outputs: [y]}]\n";
   const auto with = [&](Bytes budget) {
     return test::workload_of(
         kParameters + fmt::format("locations: {{pinned-host: {{}}, cuda:0: {{budget: {}}}}}\n", budget) +
@@ -107,7 +107,7 @@ TEST_CASE("a key is seeded where that moves less, and full where both halves hav
   check_sound(fits, roomy);
 
   // Ciphertext in and out, workspace, the key: not a byte for its half beside it.
-  const Bytes tight = 2 * 8 * kLimb + (4 * 5 + 2) * kLimb + full;
+  const Bytes tight = 2 * 8 * kLimb + (4 + 4 * 1 + 2) * kLimb + full;
   const workload::Workload narrow = with(tight);
   const compile::Compiled whole = test::compiled(narrow);
   CHECK(chosen(whole, "k") == "full");
