@@ -72,11 +72,12 @@ class Timeline {
   }
 
   void act(const ActionExplanation& action) {
-    if (action.no_op) return;
     const ValueIndex value = index_.of(residency::value_of(action.action));
     if (action.settles)
-      for (const auto& [place, ready] : arrivals_)
-        if (place.first == value) host_ = std::max(host_, ready);
+      for (auto place = arrivals_.lower_bound({value, Location::pageable_host()});
+           place != arrivals_.end() && place->first.first == value; ++place)
+        host_ = std::max(host_, place->second);
+    if (action.no_op) return;
     if (action.compacted != 0) slide(*action.destination, action.compacted);
     // A move to where a copy is already only removes.
     if (!action.destination || !action.source || (action.bytes == 0 && !action.expanded_from)) return;

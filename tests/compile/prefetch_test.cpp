@@ -148,6 +148,33 @@ TEST_CASE("R27: the host waits for blocks that slide, for actions and for a body
   CHECK(carved.makespan_ns == 2.5 * kTile);
 }
 
+TEST_CASE("R23, R27: what has long arrived is named again before a stage that needs the room in one piece") {
+  Tiles tiles(2, 6 * kTile);
+  workload::Program& program = tiles.program;
+  program.world.values[1].spec =
+      workload::make_bytes_spec("w1", 2 * kTile, residency::ReplicaMode::replicable);
+  tiles.costs[0].operations[0].ns *= 3;
+  // Between the two tiles, stages that need all the room that the second one leaves, and no time to hide it under.
+  workload::ProgramStage between;
+  between.reserve = {{{Location::cuda(0), 4 * kTile, "workspace"}, {}}};
+  between.workspace = {{0, 4 * kTile}};
+  for (std::size_t s = 1; s < 4; ++s) {
+    between.name.text = "between" + std::to_string(s);
+    program.stages.insert(program.stages.begin() + 1, between);
+    tiles.costs.insert(tiles.costs.begin() + 1, {Location::cuda(0), {{0.1 * kTile, {}}}});
+  }
+  auto machine = plain_machine();
+  machine.compaction = 1e12;
+  const compile::Placed placed = compile::place_transfers(program, machine, tiles.costs);
+  CHECK(placed.forecast.makespan_ns <= 5.31 * kTile);  // one copy, and the operations
+  REQUIRE(placed.program.stages[1].enter.size() == 1);
+  CHECK(placed.program.stages[1].enter[0].value == 1);
+  const workload::Rehearsal after = workload::rehearse(placed.program);
+  REQUIRE(after.answer == workload::Answer::feasible);
+  CHECK(after.stages[1].explanation.actions[0].settles);
+  CHECK(after.compacted_bytes == 2 * kTile);
+}
+
 TEST_CASE("tiles wait for their copies where only one fits, and nothing is charged beyond the budget") {
   const Tiles tiles(4, kTile);
   const compile::Placed placed = compile::place_transfers(tiles.program, plain_machine(), tiles.costs);

@@ -306,3 +306,21 @@ TEST_CASE("R63: close ends what has to be settled, and a manager that goes frees
     }
   }
 }
+
+TEST_CASE("R19, R23: an ensure of a plan that is not asynchronous settles what is on its way to there") {
+  World world({{kDevice, 1024}}, 1, {}, true);
+  const HandleId x = world.put("x", 512, kPinned, 7);
+  world.manager->prefetch(x, kDevice);
+  Plan plan{.name = "p", .reclaim = {}, .reservations = {}, .enter = {Ensure{x, kDevice, {}}}};
+  const Explanation told = world.manager->explain(plan);
+  REQUIRE(told.feasible);
+  CHECK(told.actions[0].settles);
+  CHECK(told.actions[0].no_op);
+  CHECK(world.stepped->queued_copies() == 1);
+  world.manager->scope(plan).run([&](Scope&) {
+    CHECK(world.stepped->queued_copies() == 0);
+    CHECK_FALSE(seen_at(world.manager->snapshot(), x, kDevice).arriving);
+  });
+  world.manager->drop(x, kPinned);
+  CHECK(world.first_byte(x, kDevice) == 7);
+}

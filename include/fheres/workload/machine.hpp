@@ -72,7 +72,7 @@ struct Machine {
   /// Bytes a second that slide inside a device to make one piece of room (R27), the host waiting.
   std::optional<double> compaction;
   std::vector<OperationTimes> operations;
-  double stage_ns = 0;  // of the host, for each stage, beside its transfers and operations
+  double stage_ns = 0;  // of the host, for each stage and for each transfer, beside what the device does
 
   const CopyTimes* copy(Tier from, Tier to) const;
   bool are_peers(Location a, Location b) const;
