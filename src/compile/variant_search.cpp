@@ -27,6 +27,8 @@ constexpr std::size_t kMostSelections = 300;
 /// Up to so many stages times values each selection is compiled with a few nodes; beyond, with none.
 constexpr std::size_t kSmall = 2'000;
 constexpr std::uint64_t kFewNodes = 40;
+/// Of each of the controller's decisions, for each selection: it is one way to a plan among several.
+constexpr std::uint64_t kFewStates = 200;
 /// Beyond so many questions branching over them comes to nothing.
 constexpr std::size_t kMostBranched = 24;
 constexpr std::size_t kMostNodes = 20'000;
@@ -46,6 +48,7 @@ class Search {
     const std::uint64_t few = stages_ * values > kSmall ? 0 : kFewNodes;
     quick_.node_limit = std::min(options.node_limit.value_or(few), few);
     if (!by_time()) quick_.machine.reset();
+    quick_.search_state_limit = std::min(quick_.search_state_limit, kFewStates);
   }
 
   Outcome run() {
@@ -278,7 +281,9 @@ class Search {
 
   Outcome finish(Bytes lower) {
     const Workload chosen = alternatives_.with(*best_);
-    Outcome outcome = compile_as_it_is(chosen, options_);
+    CompileOptions how = options_;
+    how.search_state_limit = quick_.search_state_limit;
+    Outcome outcome = compile_as_it_is(chosen, how);
     auto* made = std::get_if<Compiled>(&outcome);
     FHERES_CHECK(made != nullptr);
     workload::Evidence& evidence = *made->program.evidence;
