@@ -9,6 +9,7 @@
 
 #include "answer.hpp"
 #include "document.hpp"
+#include "usage.hpp"
 
 namespace fheres::cli {
 namespace {
@@ -41,7 +42,7 @@ void add_explain(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand(
       "explain",
       "dry run of a Plan, Request or Workload: each action, each peak, feasible or why not; needs no GPU");
-  command->add_option("file", options->file, "the document")->required()->type_name("FILE");
+  names_file(command->add_option("file", options->file, "the document"))->required();
   add_answer_options(*command, *options);
   command->footer("example: fheres explain plans/two-tiles.yaml --budget cuda:0=38MiB");
   command->callback([options, &action] { action = [options] { return explain(*options); }; });

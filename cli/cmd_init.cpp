@@ -10,6 +10,7 @@
 #include "command.hpp"
 #include "options.hpp"
 #include "resources.hpp"
+#include "usage.hpp"
 
 namespace fheres::cli {
 namespace {
@@ -41,7 +42,7 @@ ExitCode init(const Options& options) {
 void add_init(CLI::App& app, Action& action) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("init", "a commented starter workload, which runs as it is");
-  command->add_option("file", options->file, "where it goes")->type_name("FILE")->capture_default_str();
+  names_file(command->add_option("file", options->file, "where it goes"))->capture_default_str();
   command->add_flag("--force", options->force, "overwrite a file that is there");
   add_common(*command, options->common);
   command->footer("example: fheres init pipeline.yaml");

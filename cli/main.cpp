@@ -1,5 +1,6 @@
 #include <cstdio>
 #include <exception>
+#include <system_error>
 
 #include <fmt/format.h>
 
@@ -7,12 +8,21 @@
 
 #include "command.hpp"
 #include "features.hpp"
+#include "interrupt.hpp"
 #include "manual.hpp"
+#include "streams.hpp"
+#include "usage.hpp"
 
-int main(int argc, char** argv) {
-  using fheres::cli::ExitCode;
+namespace {
+
+using fheres::cli::ExitCode;
+using fheres::cli::say;
+
+ExitCode run(int argc, char** argv) {
   CLI::App app("decides, proves and executes where the values of encrypted computation live", "fheres");
   fheres::cli::use_manual(app);
+  app.failure_message(
+      [&](const CLI::App*, const CLI::Error& error) { return fheres::cli::usage_message(app, error); });
   app.require_subcommand(1);
   app.set_version_flag("--version", fheres::cli::version_text(), "the version, and what this build can do");
   app.footer(
@@ -43,14 +53,30 @@ int main(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     // --help and --version arrive here too, with exit code 0.
-    return app.exit(error) == 0 ? 0 : static_cast<int>(ExitCode::invalid);
+    return app.exit(error) == 0 ? ExitCode::done : ExitCode::invalid;
   }
+  return action();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  fheres::cli::open_standard_streams();
+  fheres::cli::exit_when_interrupted();
+  ExitCode code = ExitCode::failed;
   try {
-    return static_cast<int>(action());
+    code = run(argc, argv);
   } catch (const fheres::Error& error) {
-    fmt::print(stderr, "fheres: {} [{}]\n", error.what(), error.code());
+    say(fmt::format("fheres: {} [{}]", error.what(), error.code()));
+  } catch (const std::system_error& error) {
+    // What fmt says where stdout or stderr cannot be written, which is told below.
+    if (std::ferror(stdout) == 0) say(fmt::format("fheres: {}", error.what()));
   } catch (const std::exception& error) {
-    fmt::print(stderr, "fheres: {}\n", error.what());
+    say(fmt::format("fheres: {}", error.what()));
   }
-  return static_cast<int>(ExitCode::failed);
+  if (const std::string lost = fheres::cli::flush_stdout(); !lost.empty()) {
+    say(fmt::format("fheres: cannot write to standard output: {}", lost));
+    if (code != ExitCode::interrupted) code = ExitCode::failed;
+  }
+  return static_cast<int>(code);
 }

@@ -6,25 +6,26 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "usage.hpp"
+
 namespace fheres::cli {
 namespace {
 
-std::pair<memory::Location, Bytes> parse_budget(const std::string& text) {
+using Budget = std::pair<memory::Location, Bytes>;
+
+/// The budget, or why the text is none.
+std::variant<Budget, std::string> parse_budget(const std::string& text) {
   const std::size_t equals = text.find('=');
-  if (equals == std::string::npos) {
-    throw CLI::ValidationError("--budget",
-                               fmt::format("`{}` is not LOCATION=SIZE, for example cuda:0=24GiB", text));
-  }
+  if (equals == std::string::npos)
+    return fmt::format("`{}` is not LOCATION=SIZE, for example cuda:0=24GiB", text);
   const auto at = memory::Location::from_name(text.substr(0, equals));
   if (!at) {
-    throw CLI::ValidationError(
-        "--budget",
-        fmt::format("`{}` is no location; expected pageable-host, pinned-host or cuda:0 to cuda:127",
-                    text.substr(0, equals)));
+    return fmt::format("`{}` is no location; expected pageable-host, pinned-host or cuda:0 to cuda:127",
+                       text.substr(0, equals));
   }
   const auto bytes = parse_bytes(std::string_view(text).substr(equals + 1));
-  if (const auto* bad = std::get_if<BadBytes>(&bytes)) throw CLI::ValidationError("--budget", bad->reason);
-  return {*at, std::get<Bytes>(bytes)};
+  if (const auto* bad = std::get_if<BadBytes>(&bytes)) return bad->reason;
+  return Budget{*at, std::get<Bytes>(bytes)};
 }
 
 }  // namespace
@@ -57,18 +58,14 @@ void add_planning(CLI::App& command, PlanningOptions& options) {
                   "LOCATION=SIZE, for example cuda:0=24GiB; over the document's budget; repeatable")
       ->type_name("BUDGET")
       ->check([](const std::string& text) {
-        try {
-          parse_budget(text);
-          return std::string();
-        } catch (const CLI::ValidationError& error) {
-          return std::string(error.what());
-        }
+        const auto budget = parse_budget(text);
+        return budget.index() == 0 ? std::string() : std::get<1>(budget);
       })
       ->take_all();
   command
       .add_option("--search-state-limit", options.search_state_limit,
                   "states that a decision may explore before it is inconclusive")
-      ->check(CLI::PositiveNumber)
+      ->check(whole_number(1))
       ->capture_default_str();
   add_reading(command, options);
 }
@@ -80,8 +77,10 @@ void add_reading(CLI::App& command, PlanningOptions& options) {
 
 std::map<memory::Location, Bytes> budgets_of(const PlanningOptions& options) {
   std::map<memory::Location, Bytes> budgets;
-  for (const std::string& text : options.budgets)
-    budgets.insert_or_assign(parse_budget(text).first, parse_budget(text).second);
+  for (const std::string& text : options.budgets) {
+    const Budget budget = std::get<Budget>(parse_budget(text));
+    budgets.insert_or_assign(budget.first, budget.second);
+  }
   return budgets;
 }
 
