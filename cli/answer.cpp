@@ -81,7 +81,7 @@ ExitCode exit_code_of(const workload::Rehearsal& rehearsal) {
   return ExitCode::failed;
 }
 
-void add_answer_options(CLI::App& command, AnswerOptions& options) {
+void add_answer_options(Command& command, AnswerOptions& options) {
   add_format(command, options.common);
   add_baseline(command, options.baseline);
   add_device(

@@ -27,7 +27,7 @@ struct AnswerOptions {
   CommonOptions common;
   PlanningOptions planning;
 };
-void add_answer_options(CLI::App& command, AnswerOptions& options);
+void add_answer_options(Command& command, AnswerOptions& options);
 
 /// What makes one of them differ from the other: how it says what the same dry run found.
 struct Answer {

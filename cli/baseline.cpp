@@ -6,7 +6,6 @@
 #include <fmt/ranges.h>
 
 #include "json_file.hpp"
-#include "usage.hpp"
 
 namespace fheres::cli {
 namespace {
@@ -61,10 +60,11 @@ std::string Baseline::line() const {
   return fmt::format("worse than {}: {}", file_, fmt::join(worse_, "; "));
 }
 
-void add_baseline(CLI::App& command, std::string& file) {
+void add_baseline(Command& command, std::string& file) {
   names_file(command.add_option(
       "--baseline", file,
-      "an earlier --json answer or report; exit 6 where bytes moved, a peak or the predicted time grew"));
+      "an earlier --json answer or report; exit 6 where bytes moved, a peak, the predicted time or a "
+      "plan's gap grew"));
 }
 
 }  // namespace fheres::cli

@@ -34,6 +34,6 @@ class Baseline {
   std::vector<std::string> worse_;
 };
 
-void add_baseline(CLI::App& command, std::string& file);
+void add_baseline(Command& command, std::string& file);
 
 }  // namespace fheres::cli

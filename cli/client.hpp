@@ -13,8 +13,8 @@ struct ClientOptions {
   PlanningOptions planning;
 };
 
-void add_client_options(CLI::App& command, ClientOptions& options);
+void add_client_options(Command& command, ClientOptions& options);
 /// `client decrypt`, in client_decrypt.cpp.
-void add_client_decrypt(CLI::App& client, Action& action);
+void add_client_decrypt(Command& client, Action& action);
 
 }  // namespace fheres::cli

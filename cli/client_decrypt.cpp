@@ -16,7 +16,6 @@
 
 #include "client.hpp"
 #include "document.hpp"
-#include "usage.hpp"
 
 namespace fheres::cli {
 namespace {
@@ -157,9 +156,9 @@ ExitCode decrypt(const Options& options) {
 
 }  // namespace
 
-void add_client_decrypt(CLI::App& client, Action& action) {
+void add_client_decrypt(Command& client, Action& action) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = client.add_subcommand(
+  Command* command = client.add_subcommand(
       "decrypt", "results of `run --outputs`; for the key's owner alone, unless --share floods them");
   add_client_options(*command, *options);
   names_file(command->add_option("files", options->files, "files of ciphertexts"))->required();
@@ -168,10 +167,8 @@ void add_client_decrypt(CLI::App& client, Action& action) {
       ->add_option(
           "--share", options->share,
           "adds noise of so many bits more than the result may err by, so that it can be shown to others")
-      ->check(whole_number(1, 60));
-  command->add_option("--slots", options->slots, "how many slots to show")
-      ->check(whole_number())
-      ->capture_default_str();
+      ->between(1, 60);
+  command->add_option("--slots", options->slots, "how many slots to show")->whole()->capture_default_str();
   command->add_flag("--check", options->check,
                     "compare with the workload's clear text; exit 5 outside of its tolerance");
   command->footer(

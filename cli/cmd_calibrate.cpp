@@ -17,7 +17,7 @@
 #include "interrupt.hpp"
 #include "options.hpp"
 #include "outputs.hpp"
-#include "usage.hpp"
+#include "streams.hpp"
 
 namespace fheres::cli {
 namespace {
@@ -42,6 +42,10 @@ std::string check_size(const std::string& text) {
 }
 
 ExitCode calibrate(const Options& options) {
+  if (options.devices.size() > 1) {
+    say(fmt::format("fheres: --device: one is measured at a time, and {} are given", options.devices.size()));
+    return ExitCode::invalid;
+  }
   const auto choice = device_choice(options.devices);
   if (!choice) return ExitCode::invalid;
   if (!outputs_are_ready({}, {{"--output", options.file}})) return ExitCode::invalid;
@@ -82,14 +86,11 @@ ExitCode calibrate(const Options& options) {
 
 }  // namespace
 
-void add_calibrate(CLI::App& app, Action& action) {
+void add_calibrate(Command& app, Action& action) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
+  Command* command = app.add_subcommand(
       "calibrate", "measures a device's copies and operations into a Machine document, for compile and run");
-  add_device(*command, options->devices, "auto, emulated, or cuda:N")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::Throw)
-      ->capture_default_str();
+  add_device(*command, options->devices, "auto, emulated, or cuda:N")->capture_default_str();
   names_file(command->add_option("-o,--output", options->file,
                                  "where the document is written; without it, to stdout"));
   command->add_option("--name", options->name, "the document's name")
@@ -106,17 +107,17 @@ void add_calibrate(CLI::App& app, Action& action) {
   command
       ->add_option("--level", options->levels,
                    "levels at which they are timed; without it six of them, the others lie between")
-      ->check(whole_number(0, 1000));
+      ->between(0, 1000);
   command->add_flag("--copies-only", options->copies_only, "no operations");
   command->add_option("--repetitions", options->repetitions, "of each figure, at most; the median counts")
-      ->check(whole_number(3, 10000))
+      ->between(3, 10000)
       ->capture_default_str();
   command->add_option("--largest-copy", options->largest_copy, "bytes of the largest copy")
       ->type_name("SIZE")
       ->check(check_size)
       ->capture_default_str();
   command->add_option("--threads", options->threads, "threads of the cpu back end; 0: one a core")
-      ->check(whole_number(0, 1024))
+      ->between(0, 1024)
       ->capture_default_str();
   add_common(*command, options->common);
   command->footer("example: fheres calibrate --device emulated --copies-only -o machine.yaml");

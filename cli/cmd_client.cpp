@@ -19,7 +19,7 @@
 #include "document.hpp"
 #include "numbers.hpp"
 #include "outputs.hpp"
-#include "usage.hpp"
+#include "planned_run.hpp"
 #include "value_names.hpp"
 
 namespace fheres::cli {
@@ -35,6 +35,7 @@ struct MakeOptions : ClientOptions {
   std::optional<std::uint64_t> seed;
   std::vector<std::string> names;
   std::vector<std::string> messages;  // NAME=FILE
+  std::string plan;                   // keys in the variants that it names
 };
 
 void usage(const std::string& what) { fmt::print(stderr, "fheres: {}\n", what); }
@@ -113,7 +114,7 @@ struct KeyMaker {
 };
 
 ExitCode keygen(const MakeOptions& options) {
-  const auto workload = load_workload(options.workload, options.planning, options.common);
+  const auto workload = load_in_variants(options.workload, options.plan, options.planning, options.common);
   if (!workload) return ExitCode::invalid;
   if (fs::exists(options.secret)) {
     usage(fmt::format("{} is there already: a secret is never overwritten", options.secret));
@@ -123,7 +124,7 @@ ExitCode keygen(const MakeOptions& options) {
   const fs::path public_key =
       options.public_key.empty() ? folder / "public.safetensors" : fs::path(options.public_key);
   const Files files = files_of(workload->world, keys_of(workload->world), folder);
-  if (!are_apart(files, workload->world, {{"the document", options.workload}},
+  if (!are_apart(files, workload->world, {{"the document", options.workload}, {"--plan", options.plan}},
                  {{"the secret", options.secret}, {"the public key", public_key.string()}}))
     return ExitCode::invalid;
   make_folders(folder);
@@ -266,9 +267,9 @@ ExitCode encrypt(const MakeOptions& options) {
   return ExitCode::done;
 }
 
-void add_keygen(CLI::App& client, Action& action) {
+void add_keygen(Command& client, Action& action) {
   auto options = std::make_shared<MakeOptions>();
-  CLI::App* command = client.add_subcommand(
+  Command* command = client.add_subcommand(
       "keygen", "a new secret, the public key, and every key that the workload needs, as files");
   add_client_options(*command, *options);
   names_file(command->add_option("--secret", options->secret,
@@ -279,15 +280,18 @@ void add_keygen(CLI::App& client, Action& action) {
              "FOLDER")
       ->capture_default_str();
   names_file(command->add_option("--public", options->public_key, "where the public key goes, if not there"));
+  names_file(command->add_option(
+      "--plan", options->plan,
+      "a Plan that was compiled from the workload: keys in the variants that it has chosen"));
   command->add_option("--seed", options->seed, "reproducible keys, for tests; never for real secrets")
-      ->check(whole_number());
+      ->whole();
   command->footer("example: fheres client keygen samples/client-server.yaml --secret secret.safetensors");
   command->callback([options, &action] { action = [options] { return keygen(*options); }; });
 }
 
-void add_encrypt(CLI::App& client, Action& action) {
+void add_encrypt(Command& client, Action& action) {
   auto options = std::make_shared<MakeOptions>();
-  CLI::App* command =
+  Command* command =
       client.add_subcommand("encrypt", "the workload's inputs, encrypted with the public key or the secret");
   add_client_options(*command, *options);
   command->add_option("names", options->names, "which ciphertexts; all of them where none is named");
@@ -303,22 +307,21 @@ void add_encrypt(CLI::App& client, Action& action) {
       command->add_option("--out", options->folder, "for the values that name no `source: {file: ...}`"),
       "FOLDER")
       ->capture_default_str();
-  command->add_option("--seed", options->seed, "reproducible encryptions with --public, for tests")
-      ->check(whole_number());
+  command->add_option("--seed", options->seed, "reproducible encryptions with --public, for tests")->whole();
   command->footer("example: fheres client encrypt samples/client-server.yaml --public public.safetensors");
   command->callback([options, &action] { action = [options] { return encrypt(*options); }; });
 }
 
 }  // namespace
 
-void add_client_options(CLI::App& command, ClientOptions& options) {
+void add_client_options(Command& command, ClientOptions& options) {
   names_file(command.add_option("workload", options.workload, "the document"))->required();
   add_common(command, options.common);
   add_reading(command, options.planning);
 }
 
-void add_client(CLI::App& app, Action& action) {
-  CLI::App* client = app.add_subcommand(
+void add_client(Command& app, Action& action) {
+  Command* client = app.add_subcommand(
       "client", "the key owner's half, as commands of its own: the server never sees a secret");
   client->require_subcommand(1);
   add_keygen(*client, action);

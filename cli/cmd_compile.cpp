@@ -9,11 +9,12 @@
 #include <fheres/report/compile_report.hpp>
 #include <fheres/report/file.hpp>
 
+#include "baseline.hpp"
+#include "ci_output.hpp"
 #include "command.hpp"
 #include "document.hpp"
 #include "outputs.hpp"
 #include "streams.hpp"
-#include "usage.hpp"
 
 namespace fheres::cli {
 namespace {
@@ -22,6 +23,7 @@ struct Options {
   std::string file;
   std::string plan;
   std::string machine;
+  std::string baseline;  // empty: none
   std::string minimize = "bytes";
   std::optional<std::uint64_t> node_limit;
   CommonOptions common;
@@ -46,6 +48,11 @@ bool can_be_named(const std::string& file) {
   }
 }
 
+ExitCode exit_code_of(const compile::Outcome& outcome) {
+  if (std::holds_alternative<compile::Infeasible>(outcome)) return ExitCode::no;
+  return std::holds_alternative<compile::Inconclusive>(outcome) ? ExitCode::inconclusive : ExitCode::done;
+}
+
 ExitCode compile_workload(const Options& options) {
   std::string sha256;
   const auto model = load_or_report(options.file, options.planning, options.common, &sha256);
@@ -56,6 +63,8 @@ ExitCode compile_workload(const Options& options) {
   if (!outputs_are_ready({{"the document", options.file}, {"--machine", options.machine}},
                          {{"--output", options.plan}}))
     return ExitCode::invalid;
+  std::optional<Baseline> baseline = Baseline::read(options.baseline, name_of(*model));
+  if (!baseline) return ExitCode::invalid;
   compile::CompileOptions how;
   how.node_limit = options.node_limit;
   how.search_state_limit = options.planning.search_state_limit;
@@ -73,21 +82,26 @@ ExitCode compile_workload(const Options& options) {
     compiled->program.workload = reference_to(options.file, sha256, options.plan);
     report::write_file(options.plan, documents::emit(compiled->program));
   }
-  if (options.common.json) {
-    fmt::print("{}", report::render(report::compile_json(outcome, workload->metadata.name.text, options.file,
-                                                         options.plan)));
+  report::Json json = report::compile_json(outcome, name_of(*model), options.file, options.plan);
+  const ExitCode code = baseline->judge(exit_code_of(outcome), json);
+  if (is_for_ci(options.common)) {
+    std::vector<report::Case> cases = report::compile_cases(outcome, parts_of(*model), place_of(*model));
+    baseline->add_case(cases, place_of(*model));
+    print_for_ci(options.common, "fheres compile", name_of(*model), cases);
+  } else if (options.common.json) {
+    fmt::print("{}", report::render(json));
   } else if (!options.common.quiet) {
     fmt::print("{}", report::compile_text(outcome, workload->metadata.name.text, options.plan));
   }
-  if (std::holds_alternative<compile::Infeasible>(outcome)) return ExitCode::no;
-  return std::holds_alternative<compile::Inconclusive>(outcome) ? ExitCode::inconclusive : ExitCode::done;
+  baseline->say();
+  return code;
 }
 
 }  // namespace
 
-void add_compile(CLI::App& app, Action& action) {
+void add_compile(Command& app, Action& action) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
+  Command* command = app.add_subcommand(
       "compile", "a plan for a whole Workload, with a bound on how good any plan can be; needs no GPU");
   names_file(command->add_option("workload", options->file, "the Workload document"))->required();
   names_file(
@@ -99,12 +113,14 @@ void add_compile(CLI::App& app, Action& action) {
   command
       ->add_option("--minimize", options->minimize,
                    "bytes or time; without a Machine, times of large copies alone")
-      ->check(CLI::IsMember({"bytes", "time"}))
+      ->one_of({"bytes", "time"})
       ->capture_default_str();
   command
       ->add_option("--node-limit", options->node_limit,
                    "nodes that branch and bound may open; 0: none; otherwise by the workload's size")
-      ->check(whole_number());
+      ->whole();
+  add_format(*command, options->common);
+  add_baseline(*command, options->baseline);
   add_common(*command, options->common);
   add_planning(*command, options->planning);
   command->footer(

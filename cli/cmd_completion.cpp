@@ -36,30 +36,30 @@ ExitCode give(const CommonOptions& common, report::Json head, const char* key, c
 
 }  // namespace
 
-void add_completion(CLI::App& app, Action& action) {
+void add_completion(Command& app, Action& action) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("completion", "a script that completes fheres in a shell");
+  Command* command = app.add_subcommand("completion", "a script that completes fheres in a shell");
   command->add_option("shell", options->shell, "bash, zsh or fish")
       ->required()
-      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+      ->one_of({"bash", "zsh", "fish"});
   add_common(*command, options->common);
   command->footer("example: source <(fheres completion bash)");
   command->callback([options, &app, &action] {
     action = [options, &app] {
       return give(options->common, {{"schema", "fheres/completion/v1"}, {"shell", options->shell}}, "script",
-                  script_of(options->shell, manual_of(app)));
+                  script_of(options->shell, app.manual()));
     };
   });
 }
 
-void add_man(CLI::App& app, Action& action) {
+void add_man(Command& app, Action& action) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("man", "the manual page, from the same source as every --help");
+  Command* command = app.add_subcommand("man", "the manual page, from the same source as every --help");
   add_common(*command, options->common);
   command->footer("example: fheres man > fheres.1");
   command->callback([options, &app, &action] {
     action = [options, &app] {
-      return give(options->common, {{"schema", "fheres/man/v1"}}, "page", man_page(manual_of(app), kVersion));
+      return give(options->common, {{"schema", "fheres/man/v1"}}, "page", man_page(app.manual(), kVersion));
     };
   });
 }

@@ -5,7 +5,6 @@
 
 #include "answer.hpp"
 #include "document.hpp"
-#include "usage.hpp"
 
 namespace fheres::cli {
 namespace {
@@ -27,9 +26,9 @@ ExitCode decide(const AnswerOptions& options) {
 
 }  // namespace
 
-void add_decide(CLI::App& app, Action& action) {
+void add_decide(Command& app, Action& action) {
   auto options = std::make_shared<AnswerOptions>();
-  CLI::App* command = app.add_subcommand(
+  Command* command = app.add_subcommand(
       "decide",
       "the controller's decisions for a Request (or a Workload's stages): victims, reasons, states, plan");
   names_file(command->add_option("file", options->file, "a document of kind Request or Workload"))

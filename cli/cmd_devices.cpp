@@ -92,9 +92,9 @@ ExitCode devices(const Options& options) {
 
 }  // namespace
 
-void add_devices(CLI::App& app, Action& action) {
+void add_devices(Command& app, Action& action) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("devices", "the devices that `run --device` can use here");
+  Command* command = app.add_subcommand("devices", "the devices that `run --device` can use here");
   command->add_flag("--check", options->check,
                     "known-answer test of each: transform, key switch, expansion, against the host");
   add_common(*command, options->common);

@@ -10,7 +10,6 @@
 #include "document.hpp"
 #include "json_file.hpp"
 #include "streams.hpp"
-#include "usage.hpp"
 
 namespace fheres::cli {
 namespace {
@@ -77,9 +76,9 @@ ExitCode compare(const Options& options) {
 
 }  // namespace
 
-void add_diff(CLI::App& app, Action& action) {
+void add_diff(Command& app, Action& action) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
+  Command* command = app.add_subcommand(
       "diff",
       "two plans, workloads, decisions or reports: what moved, what changed, why a transfer appeared");
   names_file(command->add_option("before", options->before,

@@ -9,7 +9,6 @@
 
 #include "answer.hpp"
 #include "document.hpp"
-#include "usage.hpp"
 
 namespace fheres::cli {
 namespace {
@@ -37,9 +36,9 @@ ExitCode explain(const AnswerOptions& options) {
 
 }  // namespace
 
-void add_explain(CLI::App& app, Action& action) {
+void add_explain(Command& app, Action& action) {
   auto options = std::make_shared<AnswerOptions>();
-  CLI::App* command = app.add_subcommand(
+  Command* command = app.add_subcommand(
       "explain",
       "dry run of a Plan, Request or Workload: each action, each peak, feasible or why not; needs no GPU");
   names_file(command->add_option("file", options->file, "the document"))->required();

@@ -53,9 +53,9 @@ ExitCode explain_code(const Options& options) {
 
 }  // namespace
 
-void add_explain_code(CLI::App& app, Action& action) {
+void add_explain_code(Command& app, Action& action) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
+  Command* command = app.add_subcommand(
       "explain-code", "what a diagnostic code means: why it is checked, an example, and what to do");
   command->add_option("code", options->code, "a code such as FHR0103; all codes where none is given");
   add_common(*command, options->common);

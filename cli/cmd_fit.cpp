@@ -10,7 +10,6 @@
 #include "command.hpp"
 #include "document.hpp"
 #include "outputs.hpp"
-#include "usage.hpp"
 
 namespace fheres::cli {
 namespace {
@@ -60,9 +59,9 @@ ExitCode fit_workload(const Options& options) {
 
 }  // namespace
 
-void add_fit(CLI::App& app, Action& action) {
+void add_fit(Command& app, Action& action) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
+  Command* command = app.add_subcommand(
       "fit", "the smallest budget of each device with which a Workload has a plan; needs no GPU");
   names_file(command->add_option("workload", options->file, "the Workload document"))->required();
   command
@@ -76,7 +75,7 @@ void add_fit(CLI::App& app, Action& action) {
   command
       ->add_option("--sweep", options->points,
                    "what plans move under so many budgets, up to where everything fits")
-      ->check(whole_number(2, 1000))
+      ->between(2, 1000)
       ->expected(0, 1)
       ->default_str("12");
   names_file(
@@ -88,7 +87,7 @@ void add_fit(CLI::App& app, Action& action) {
       ->add_option(
           "--node-limit", options->node_limit,
           "nodes that branch and bound may open, of each plan of a sweep; otherwise by the workload's size")
-      ->check(whole_number());
+      ->whole();
   add_common(*command, options->common);
   add_planning(*command, options->planning);
   command->footer("example: fheres fit samples/explicit-tiles.yaml --sweep 8 --picture tiles.svg");

@@ -10,7 +10,6 @@
 #include "command.hpp"
 #include "options.hpp"
 #include "resources.hpp"
-#include "usage.hpp"
 
 namespace fheres::cli {
 namespace {
@@ -39,9 +38,9 @@ ExitCode init(const Options& options) {
 
 }  // namespace
 
-void add_init(CLI::App& app, Action& action) {
+void add_init(Command& app, Action& action) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("init", "a commented starter workload, which runs as it is");
+  Command* command = app.add_subcommand("init", "a commented starter workload, which runs as it is");
   names_file(command->add_option("file", options->file, "where it goes"))->capture_default_str();
   command->add_flag("--force", options->force, "overwrite a file that is there");
   add_common(*command, options->common);

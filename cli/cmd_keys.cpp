@@ -7,8 +7,7 @@
 #include <fheres/report/table.hpp>
 
 #include "command.hpp"
-#include "document.hpp"
-#include "usage.hpp"
+#include "planned_run.hpp"
 #include "value_names.hpp"
 
 namespace fheres::cli {
@@ -18,13 +17,13 @@ using report::Json;
 using report::Table;
 
 struct Options {
-  std::string file;
+  std::string file, plan;
   CommonOptions common;
   PlanningOptions planning;
 };
 
 ExitCode keys(const Options& options) {
-  const auto workload = load_workload(options.file, options.planning, options.common);
+  const auto workload = load_in_variants(options.file, options.plan, options.planning, options.common);
   if (!workload) return ExitCode::invalid;
   const scheme::Parameters& parameters = *workload->world.parameters;
   Table table({{"key"},
@@ -71,11 +70,13 @@ ExitCode keys(const Options& options) {
 
 }  // namespace
 
-void add_keys(CLI::App& app, Action& action) {
+void add_keys(Command& app, Action& action) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
+  Command* command = app.add_subcommand(
       "keys", "the keys that a client must make for a Workload: rotation, level, form, bytes");
   names_file(command->add_option("workload", options->file, "the document"))->required();
+  names_file(command->add_option(
+      "--plan", options->plan, "a Plan that was compiled from it: keys in the variants that it has chosen"));
   add_common(*command, options->common);
   add_reading(*command, options->planning);
   command->footer("example: fheres keys samples/client-server.yaml --json");

@@ -226,9 +226,9 @@ ExitCode params(const Options& options) {
 
 }  // namespace
 
-void add_params(CLI::App& app, Action& action) {
+void add_params(Command& app, Action& action) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
+  Command* command = app.add_subcommand(
       "params", "parameter sets: security, noise, bytes of every kind of value at every level");
   command->add_option("preset", options->preset, "a preset's name; all presets where none is given");
   command->add_flag("--advise", options->advise,

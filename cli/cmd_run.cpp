@@ -28,7 +28,6 @@
 #include "planned_run.hpp"
 #include "progress.hpp"
 #include "streams.hpp"
-#include "usage.hpp"
 #include "value_names.hpp"
 
 namespace fheres::cli {
@@ -230,9 +229,9 @@ ExitCode run(const Options& options) {
 
 }  // namespace
 
-void add_run(CLI::App& app, Action& action) {
+void add_run(Command& app, Action& action) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
+  Command* command = app.add_subcommand(
       "run", "executes a Workload with real CKKS values under its budgets, and checks every kept output");
   names_file(command->add_option("workload", options->file, "the document"))->required();
   add_device(*command, options->devices,
@@ -247,15 +246,15 @@ void add_run(CLI::App& app, Action& action) {
   command
       ->add_option("--seed", options->seed,
                    "reproducible keys and encryptions, for tests; never for real secrets")
-      ->check(whole_number());
+      ->whole();
   command->add_option("--threads", options->threads, "threads of the cpu back end; 0: one a core")
-      ->check(whole_number(0, 1024))
+      ->between(0, 1024)
       ->capture_default_str();
   command->add_option("--repeat", options->repeat, "runs so often, and reports the last run and all times")
-      ->check(whole_number(1, 100'000))
+      ->between(1, 100'000)
       ->capture_default_str();
   command->add_option("--warmup", options->warmup, "runs so often before that, with times that do not count")
-      ->check(whole_number(0, 100'000))
+      ->between(0, 100'000)
       ->capture_default_str();
   names_file(
       command->add_option("--outputs", options->outputs_folder,

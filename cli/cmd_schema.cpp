@@ -77,13 +77,13 @@ ExitCode schema(const Options& options) {
 
 }  // namespace
 
-void add_schema(CLI::App& app, Action& action) {
+void add_schema(Command& app, Action& action) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
+  Command* command = app.add_subcommand(
       "schema", "the JSON Schema of a kind of document, or of what a command prints with --json");
   command->add_option("kind", options->kind, "a kind of document, or the middle word of an output's `schema`")
       ->required()
-      ->check(CLI::IsMember(kinds()));
+      ->one_of(kinds());
   add_common(*command, options->common);
   command->footer("example: fheres schema workload > workload.schema.json");
   command->callback([options, &action] { action = [options] { return schema(*options); }; });

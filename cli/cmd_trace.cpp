@@ -13,7 +13,6 @@
 #include "options.hpp"
 #include "outputs.hpp"
 #include "streams.hpp"
-#include "usage.hpp"
 
 namespace fheres::cli {
 namespace {
@@ -86,16 +85,16 @@ ExitCode trace(const Options& options) {
 
 }  // namespace
 
-void add_trace(CLI::App& app, Action& action) {
+void add_trace(Command& app, Action& action) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
+  Command* command = app.add_subcommand(
       "trace", "converts the report of a run to a Chrome trace, a CSV table, or a page to look at");
   names_file(command->add_option("report", options->report, "what `fheres run --report` wrote"))->required();
   command
       ->add_option(
           "--format", options->format,
           "chrome (opens in Perfetto), csv, or html; where it is left out, the output's name says it")
-      ->check(CLI::IsMember({"chrome", "csv", "html"}));
+      ->one_of({"chrome", "csv", "html"});
   names_file(
       command->add_option("-o,--output", options->output, "where to write it; stdout where it is left out"));
   add_common(*command, options->common);

@@ -8,7 +8,6 @@
 #include "ci_output.hpp"
 #include "command.hpp"
 #include "document.hpp"
-#include "usage.hpp"
 
 namespace fheres::cli {
 namespace {
@@ -59,9 +58,9 @@ ExitCode validate(const Options& options) {
 
 }  // namespace
 
-void add_validate(CLI::App& app, Action& action) {
+void add_validate(Command& app, Action& action) {
   auto options = std::make_shared<Options>();
-  CLI::App* command =
+  Command* command =
       app.add_subcommand("validate", "reads documents strictly and reports every problem at file:line:col");
   names_file(command->add_option("file", options->files, "documents: Workload, Plan, Request or Machine"))
       ->required();

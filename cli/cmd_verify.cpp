@@ -11,7 +11,6 @@
 #include "command.hpp"
 #include "document.hpp"
 #include "planned_run.hpp"
-#include "usage.hpp"
 
 namespace fheres::cli {
 namespace {
@@ -124,9 +123,9 @@ ExitCode verify_plan(const Options& options) {
 
 }  // namespace
 
-void add_verify(CLI::App& app, Action& action) {
+void add_verify(Command& app, Action& action) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
+  Command* command = app.add_subcommand(
       "verify",
       "checks a Plan rule by rule with none of the planner's code, and holds its evidence against a replay");
   names_file(command->add_option("plan", options->file, "the Plan document"))->required();

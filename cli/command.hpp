@@ -2,9 +2,8 @@
 
 #include <functional>
 
-#include <CLI/CLI.hpp>
-
 #include "exit_code.hpp"
+#include "parser.hpp"
 
 namespace fheres::cli {
 
@@ -12,25 +11,25 @@ namespace fheres::cli {
 using Action = std::function<ExitCode()>;
 
 // Each adds one subcommand, with its own options and an example in its help. cmd_<name>.cpp holds it.
-void add_validate(CLI::App& app, Action& action);
-void add_explain(CLI::App& app, Action& action);
-void add_explain_code(CLI::App& app, Action& action);
-void add_decide(CLI::App& app, Action& action);
-void add_compile(CLI::App& app, Action& action);
-void add_diff(CLI::App& app, Action& action);
-void add_fit(CLI::App& app, Action& action);
-void add_verify(CLI::App& app, Action& action);
-void add_run(CLI::App& app, Action& action);
-void add_trace(CLI::App& app, Action& action);
-void add_params(CLI::App& app, Action& action);
-void add_calibrate(CLI::App& app, Action& action);
-void add_devices(CLI::App& app, Action& action);
-void add_keys(CLI::App& app, Action& action);
-void add_client(CLI::App& app, Action& action);
-void add_init(CLI::App& app, Action& action);
-void add_schema(CLI::App& app, Action& action);
+void add_validate(Command& app, Action& action);
+void add_explain(Command& app, Action& action);
+void add_explain_code(Command& app, Action& action);
+void add_decide(Command& app, Action& action);
+void add_compile(Command& app, Action& action);
+void add_diff(Command& app, Action& action);
+void add_fit(Command& app, Action& action);
+void add_verify(Command& app, Action& action);
+void add_run(Command& app, Action& action);
+void add_trace(Command& app, Action& action);
+void add_params(Command& app, Action& action);
+void add_calibrate(Command& app, Action& action);
+void add_devices(Command& app, Action& action);
+void add_keys(Command& app, Action& action);
+void add_client(Command& app, Action& action);
+void add_init(Command& app, Action& action);
+void add_schema(Command& app, Action& action);
 /// `completion` and `man` say what the parser knows once all commands are there.
-void add_completion(CLI::App& app, Action& action);
-void add_man(CLI::App& app, Action& action);
+void add_completion(Command& app, Action& action);
+void add_man(Command& app, Action& action);
 
 }  // namespace fheres::cli

@@ -16,7 +16,7 @@ std::string check_device(const std::string& text) {
 
 }  // namespace
 
-CLI::Option* add_device(CLI::App& command, std::vector<std::string>& names, const std::string& text) {
+Option* add_device(Command& command, std::vector<std::string>& names, const std::string& text) {
   return command.add_option("--device", names, text)->check(check_device)->take_all()->type_name("DEVICE");
 }
 

@@ -94,8 +94,8 @@ const workload::Workload* as_workload(const documents::Model& model, const std::
 }
 
 std::optional<workload::Workload> load_workload(const std::string& file, const PlanningOptions& planning,
-                                                const CommonOptions& common) {
-  const auto model = load_or_report(file, planning, common);
+                                                const CommonOptions& common, std::string* sha256) {
+  const auto model = load_or_report(file, planning, common, sha256);
   if (!model) return std::nullopt;
   const workload::Workload* workload = as_workload(*model, file, common);
   return workload == nullptr ? std::nullopt : std::optional(*workload);

@@ -34,7 +34,7 @@ const workload::Workload* as_workload(const documents::Model& model, const std::
                                       const CommonOptions& common);
 /// Both in one.
 std::optional<workload::Workload> load_workload(const std::string& file, const PlanningOptions& planning,
-                                                const CommonOptions& common);
+                                                const CommonOptions& common, std::string* sha256 = nullptr);
 
 /// Whether every file that a value comes from is there; tells of those that are not, at their values' lines.
 bool files_are_there(const workload::Workload& workload, const std::string& file,

@@ -9,9 +9,7 @@
 #include "command.hpp"
 #include "features.hpp"
 #include "interrupt.hpp"
-#include "manual.hpp"
 #include "streams.hpp"
-#include "usage.hpp"
 
 namespace {
 
@@ -19,10 +17,8 @@ using fheres::cli::ExitCode;
 using fheres::cli::say;
 
 ExitCode run(int argc, char** argv) {
-  CLI::App app("decides, proves and executes where the values of encrypted computation live", "fheres");
-  fheres::cli::use_manual(app);
-  app.failure_message(
-      [&](const CLI::App*, const CLI::Error& error) { return fheres::cli::usage_message(app, error); });
+  fheres::cli::Command app("decides, proves and executes where the values of encrypted computation live",
+                           "fheres");
   app.require_subcommand(1);
   app.set_version_flag("--version", fheres::cli::version_text(), "the version, and what this build can do");
   app.footer(
@@ -49,12 +45,7 @@ ExitCode run(int argc, char** argv) {
   fheres::cli::add_schema(app, action);
   fheres::cli::add_completion(app, action);
   fheres::cli::add_man(app, action);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    // --help and --version arrive here too, with exit code 0.
-    return app.exit(error) == 0 ? ExitCode::done : ExitCode::invalid;
-  }
+  if (const auto done = app.parse(argc, argv)) return *done;
   return action();
 }
 

@@ -13,77 +13,6 @@ namespace {
 
 constexpr std::string_view kExample = "example: ";
 
-/// `TEXT:{auto,always,never}` says which words there are.
-std::vector<std::string> choices_of(const std::string& type) {
-  const std::size_t open = type.find('{');
-  const std::size_t close = type.find('}', open);
-  if (open == type.npos || close == type.npos) return {};
-  return CLI::detail::split(type.substr(open + 1, close - open - 1), ',');
-}
-
-/// The parser's word for a type, for people.
-std::string value_name(const std::string& type, const std::vector<std::string>& choices) {
-  if (!choices.empty()) return fmt::format("{}", fmt::join(choices, "|"));
-  const std::string plain = type.substr(0, type.find_first_of(": "));
-  if (plain == "UINT" || plain == "INT" || plain == "POSITIVE" || plain == "NONNEGATIVE") return "N";
-  return plain == "FLOAT" ? "NUMBER" : plain;
-}
-
-/// ` (0 to 1024)` of `INT:INT in [0 - 1024]`.
-std::string range_of(const std::string& type) {
-  const std::size_t open = type.find(" in [");
-  const std::size_t close = type.find(']', open);
-  if (open == type.npos || close == type.npos) return "";
-  return " (" + CLI::detail::find_and_replace(type.substr(open + 5, close - open - 5), " - ", " to ") + ")";
-}
-
-ManualOption describe(const CLI::Option& option) {
-  ManualOption item;
-  item.argument = option.get_positional();
-  if (item.argument) {
-    item.names = {option.get_name(true, false)};
-  } else {
-    for (const std::string& name : option.get_snames()) item.names.push_back("-" + name);
-    for (const std::string& name : option.get_lnames()) item.names.push_back("--" + name);
-  }
-  const bool flag = option.get_type_size() == 0;
-  if (!flag) {
-    const std::string type = option.get_type_name();
-    item.choices = choices_of(type);
-    item.value = value_name(type, item.choices);
-  }
-  item.text = option.get_description() + (flag ? "" : range_of(option.get_type_name()));
-  const std::string& standard = option.get_default_str();
-  if (!flag && !standard.empty() && standard != "[]" && standard != "\"\"")
-    item.text += fmt::format(" (default: {})", standard);
-  item.required = option.get_required();
-  item.repeats = option.get_expected_max() == CLI::detail::expected_max_vector_size;
-  return item;
-}
-
-Manual describe(const CLI::App& app, const std::string& parent) {
-  Manual manual;
-  manual.name = parent.empty() ? app.get_name() : parent + " " + app.get_name();
-  manual.text = app.get_description();
-  manual.footer = app.get_footer();
-  if (manual.footer.starts_with(kExample)) {
-    const std::size_t end = std::min(manual.footer.find('\n'), manual.footer.size());
-    manual.example = manual.footer.substr(kExample.size(), end - kExample.size());
-    manual.footer.erase(0, std::min(end + 1, manual.footer.size()));
-  }
-  for (const CLI::Option* option : app.get_options()) {
-    if (!option->get_group().empty()) manual.options.push_back(describe(*option));
-  }
-  // `--help` is the first that the parser knows, and the last that anyone looks for.
-  std::stable_partition(manual.options.begin(), manual.options.end(), [](const ManualOption& option) {
-    return std::find(option.names.begin(), option.names.end(), "--help") == option.names.end();
-  });
-  for (const CLI::App* command : app.get_subcommands({})) {
-    if (!command->get_group().empty()) manual.commands.push_back(describe(*command, manual.name));
-  }
-  return manual;
-}
-
 std::string title_of(const ManualOption& option) {
   if (option.argument) return option.names.front();
   std::string title = fmt::format("{}", fmt::join(option.names, ", "));
@@ -175,21 +104,7 @@ void add_command(std::string& page, const Manual& manual) {
     page += fmt::format(".PP\nExample:\n.PP\n.EX\n{}\n.EE\n", roff(manual.example));
 }
 
-class ManualFormatter : public CLI::Formatter {
- public:
-  std::string make_help(const CLI::App* app, std::string, CLI::AppFormatMode) const override {
-    return help_text(manual_of(*app));
-  }
-};
-
 }  // namespace
-
-Manual manual_of(const CLI::App& app) {
-  std::string parent;
-  for (const CLI::App* above = app.get_parent(); above != nullptr; above = above->get_parent())
-    parent = parent.empty() ? above->get_name() : above->get_name() + " " + parent;
-  return describe(app, parent);
-}
 
 std::string help_text(const Manual& manual) {
   std::string text = paragraph(manual.text) + "\n" + paragraph("usage: " + usage_of(manual));
@@ -218,11 +133,6 @@ std::string man_page(const Manual& manual, const std::string& version) {
     page += fmt::format(".TP\n.B {}\n{}\n", roff(title_of(option)), roff(option.text));
   page += fmt::format(".SH NOTES\n{}\n", roff(manual.footer));
   return page;
-}
-
-void use_manual(CLI::App& app) {
-  app.formatter(std::make_shared<ManualFormatter>());
-  app.set_help_flag("-h,--help", "show this");
 }
 
 }  // namespace fheres::cli

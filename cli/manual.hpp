@@ -3,8 +3,6 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
 namespace fheres::cli {
 
 /// One option or argument, as every text about it says it.
@@ -28,15 +26,9 @@ struct Manual {
   std::vector<Manual> commands;
 };
 
-/// Walks the parser.
-Manual manual_of(const CLI::App& app);
-
 /// What `--help` says: lines of at most report::kColumns.
 std::string help_text(const Manual& manual);
 /// The whole tool as one roff page of section 1.
 std::string man_page(const Manual& manual, const std::string& version);
-
-/// Makes every `--help` of the tool say help_text. Call it before commands are added.
-void use_manual(CLI::App& app);
 
 }  // namespace fheres::cli

@@ -6,80 +6,85 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "usage.hpp"
-
 namespace fheres::cli {
 namespace {
 
 using Budget = std::pair<memory::Location, Bytes>;
 
-/// The budget, or why the text is none.
+/// Or why it is none.
 std::variant<Budget, std::string> parse_budget(const std::string& text) {
   const std::size_t equals = text.find('=');
-  if (equals == std::string::npos)
+  if (equals == std::string::npos) {
     return fmt::format("`{}` is not LOCATION=SIZE, for example cuda:0=24GiB", text);
-  const auto at = memory::Location::from_name(text.substr(0, equals));
+  }
+  const std::string name = text.substr(0, equals);
+  const auto at = memory::Location::from_name(name);
   if (!at) {
     return fmt::format("`{}` is no location; expected pageable-host, pinned-host or cuda:0 to cuda:127",
-                       text.substr(0, equals));
+                       name);
   }
   const auto bytes = parse_bytes(std::string_view(text).substr(equals + 1));
   if (const auto* bad = std::get_if<BadBytes>(&bytes)) return bad->reason;
-  return Budget{*at, std::get<Bytes>(bytes)};
+  return Budget(*at, std::get<Bytes>(bytes));
 }
 
 }  // namespace
 
-void add_common(CLI::App& command, CommonOptions& options) {
-  CLI::Option* json =
-      command.add_flag("--json", options.json, "one JSON object on stdout, messages on stderr");
-  if (CLI::Option* format = command.get_option_no_throw("--format")) json->excludes(format);
+void add_common(Command& command, CommonOptions& options) {
+  Option* json = command.add_flag("--json", options.json, "one JSON object on stdout, messages on stderr");
+  if (Option* format = command.find_option("--format")) json->excludes(format);
   command.add_flag("--quiet,-q", options.quiet, "no text on stdout");
   command
       .add_option("--color", options.color, "colour of messages; auto: on a terminal, unless NO_COLOR is set")
-      ->check(CLI::IsMember({"auto", "always", "never"}))
+      ->one_of({"auto", "always", "never"})
       ->capture_default_str();
 }
 
-void add_format(CLI::App& command, CommonOptions& options) {
+void add_format(Command& command, CommonOptions& options) {
   command
       .add_option(
           "--format", options.format,
           "what goes to stdout: text, json (as --json), junit (a test case a stage), sarif (a result a "
           "finding)")
-      ->check(CLI::IsMember({"text", "json", "junit", "sarif"}))
+      ->one_of({"text", "json", "junit", "sarif"})
       ->capture_default_str()
       ->each([&options](const std::string& format) { options.json = format == "json"; });
 }
 
-void add_planning(CLI::App& command, PlanningOptions& options) {
+void add_planning(Command& command, PlanningOptions& options) {
   command
       .add_option("--budget", options.budgets,
                   "LOCATION=SIZE, for example cuda:0=24GiB; over the document's budget; repeatable")
       ->type_name("BUDGET")
       ->check([](const std::string& text) {
         const auto budget = parse_budget(text);
-        return budget.index() == 0 ? std::string() : std::get<1>(budget);
+        const auto* bad = std::get_if<std::string>(&budget);
+        return bad != nullptr ? *bad : std::string();
       })
       ->take_all();
   command
       .add_option("--search-state-limit", options.search_state_limit,
                   "states that a decision may explore before it is inconclusive")
-      ->check(whole_number(1))
+      ->positive()
       ->capture_default_str();
   add_reading(command, options);
 }
 
-void add_reading(CLI::App& command, PlanningOptions& options) {
+void add_reading(Command& command, PlanningOptions& options) {
   command.add_flag("--allow-outside", options.allow_outside,
                    "let a document name files outside of its own folder");
+}
+
+Option* names_file(Option* option, const char* word) {
+  return option->type_name(word)->check(
+      [](const std::string& text) { return std::string(text.empty() ? "the name is empty" : ""); });
 }
 
 std::map<memory::Location, Bytes> budgets_of(const PlanningOptions& options) {
   std::map<memory::Location, Bytes> budgets;
   for (const std::string& text : options.budgets) {
-    const Budget budget = std::get<Budget>(parse_budget(text));
-    budgets.insert_or_assign(budget.first, budget.second);
+    const auto [at, bytes] = std::get<Budget>(parse_budget(text));
+    budgets.insert_or_assign(at, bytes);
   }
   return budgets;
 }

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
 #include <fheres/base/bytes.hpp>
 #include <fheres/memory/location.hpp>
+
+#include "parser.hpp"
 
 namespace fheres::cli {
 
@@ -28,12 +28,15 @@ struct PlanningOptions {
   bool allow_outside = false;
 };
 
-void add_common(CLI::App& command, CommonOptions& options);
+void add_common(Command& command, CommonOptions& options);
 /// `--format`, for commands whose answer has parts that pass or fail. Call it before add_common.
-void add_format(CLI::App& command, CommonOptions& options);
-void add_planning(CLI::App& command, PlanningOptions& options);
+void add_format(Command& command, CommonOptions& options);
+void add_planning(Command& command, PlanningOptions& options);
 /// Of those, what matters to a command that reads a document and plans nothing.
-void add_reading(CLI::App& command, PlanningOptions& options);
+void add_reading(Command& command, PlanningOptions& options);
+
+/// For options and arguments that are the name of a file: refuses an empty one, which a variable that is not set gives.
+Option* names_file(Option* option, const char* word = "FILE");
 
 /// The budgets of `--budget cuda:0=24GiB`, checked when the options are parsed.
 std::map<memory::Location, Bytes> budgets_of(const PlanningOptions& options);

@@ -69,13 +69,24 @@ std::optional<PlannedRun> follow_plan(const workload::Workload& workload, const 
       plan.document = files.plan;
       plan.sha256 = hash_of(loaded, files.plan);
       plan.name = program->metadata.name.text;
-      if (!predict(*program, workload, files.machine, common, plan)) return std::nullopt;
+      if (!predict(*program, *planned.workload, files.machine, common, plan)) return std::nullopt;
       return PlannedRun{std::move(*planned.workload), std::move(plan)};
     }
     loaded.diagnostics = std::move(planned.problems);
   }
   report_problems(files.plan, std::move(loaded.diagnostics), common);
   return std::nullopt;
+}
+
+std::optional<workload::Workload> load_in_variants(const std::string& file, const std::string& plan,
+                                                   const PlanningOptions& planning,
+                                                   const CommonOptions& common) {
+  std::string sha256;
+  std::optional<workload::Workload> workload = load_workload(file, planning, common, &sha256);
+  if (!workload || plan.empty()) return workload;
+  std::optional<PlannedRun> planned = follow_plan(*workload, {file, plan, {}, sha256}, planning, common);
+  if (!planned) return std::nullopt;
+  return std::move(planned->workload);
 }
 
 }  // namespace fheres::cli

@@ -33,4 +33,10 @@ std::optional<documents::Diagnostic> stale(const workload::Program& program, con
 std::optional<PlannedRun> follow_plan(const workload::Workload& workload, const PlanFiles& files,
                                       const PlanningOptions& planning, const CommonOptions& common);
 
+/// The workload of a document in the variants that a plan of it names, where `plan` is a file; what is wrong with either
+/// goes to stderr, and nothing comes back.
+std::optional<workload::Workload> load_in_variants(const std::string& file, const std::string& plan,
+                                                   const PlanningOptions& planning,
+                                                   const CommonOptions& common);
+
 }  // namespace fheres::cli

@@ -7,6 +7,7 @@ usage: sweep-samples.py FHERES [options]
   --set OLD=NEW      replace a text of the sample first, such as 'v: 0..15=v: 0..0' for a batch of one (repeatable)
   --budgets N        how many budgets (5)
   --run DEVICE       run each plan too, and the policy, on `emulated` or `cuda:0`
+  --repeat N         each so often after one run to warm up, which also loads the kernels; times are medians (one run, cold)
   --bandwidth GBPS   of copies to the device, for the time that the plan's bytes take on the wire
   --machine FILE     a Machine document: compile for it, and print the predicted time
   --out FOLDER       keeps plans, reports and sweep.json (a temporary folder is the default)
@@ -72,9 +73,12 @@ def smallest(tool: Tool, document: pathlib.Path, low: int, high: int, plan: path
     return high
 
 
-def execute(tool: Tool, document: pathlib.Path, device: str, budget: int, report: pathlib.Path, *extra: object) -> dict:
+def execute(tool: Tool, document: pathlib.Path, options: argparse.Namespace, budget: int, report: pathlib.Path,
+            *extra: object) -> dict:
     started = time.monotonic()
-    tool.json("run", document, "--device", device, "--budget", budget_option(budget), "--report", report, *extra)
+    if options.repeat:
+        extra += ("--warmup", 1, "--repeat", options.repeat)
+    tool.json("run", document, "--device", options.run, "--budget", budget_option(budget), "--report", report, *extra)
     result = json.loads(report.read_text())
     wrong = [check["value"] for check in result["checks"] if not check["passed"]]
     if result["outcome"]["status"] != "done" or wrong:
@@ -82,6 +86,7 @@ def execute(tool: Tool, document: pathlib.Path, device: str, budget: int, report
     stages = result["stages"]
     spent = sum(stage["timing"]["end_ns"] - stage["timing"]["start_ns"] - stage["timing"].get("check_ns", 0)
                 for stage in stages)
+    spent = result["timing"].get("repeats", {}).get("median_ns", spent)
     operations = sum(item["timing"]["end_ns"] - item["timing"]["start_ns"] for stage in stages
                      for item in stage.get("operations", []))
     peaks = [item for stage in stages for item in stage["peaks"] if item["at"] == "cuda:0"]
@@ -116,10 +121,10 @@ def rows_of(tool: Tool, document: pathlib.Path, options: argparse.Namespace, fol
                     "time": evidence.get("time")}
         if options.run:
             if row["policy"] is not None:
-                row["policy_run"] = execute(tool, document, options.run, budget, folder / f"{name}-{i}.policy.json")
+                row["policy_run"] = execute(tool, document, options, budget, folder / f"{name}-{i}.policy.json")
                 check_bytes(row["policy_run"], row["policy"], f"{name} at {budget}, policy")
             if evidence:
-                row["plan_run"] = execute(tool, document, options.run, budget, folder / f"{name}-{i}.plan.json",
+                row["plan_run"] = execute(tool, document, options, budget, folder / f"{name}-{i}.plan.json",
                                           "--plan", plan)
                 check_bytes(row["plan_run"], row["compiled"], f"{name} at {budget}, plan")
         rows.append(row)
@@ -172,6 +177,7 @@ def main() -> None:
     parser.add_argument("--set", action="append", default=[])
     parser.add_argument("--budgets", type=int, default=5)
     parser.add_argument("--run")
+    parser.add_argument("--repeat", type=int, default=0)
     parser.add_argument("--bandwidth", type=float)
     parser.add_argument("--machine")
     parser.add_argument("--out")

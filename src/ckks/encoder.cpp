@@ -3,6 +3,7 @@
 #include <cmath>
 #include <map>
 #include <mutex>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -31,6 +32,19 @@ class MixedRadix {
     // Q is 0 modulo each prime, so (Q - 1) / 2 has the residues (q - 1) / 2.
     for (const scheme::Modulus& q : primes) half_.push_back((q.value - 1) / 2);
     convert(half_);
+  }
+
+  // centred() where the value is within q_0 / 2, as messages are: then the first residue tells it, and the others only
+  // have to agree.
+  std::optional<double> small(const std::vector<std::uint64_t>& residues) const {
+    const bool negative = residues[0] > primes_[0].value / 2;
+    const std::uint64_t size = negative ? primes_[0].value - residues[0] : residues[0];
+    for (std::size_t i = 1; i < residues.size(); ++i) {
+      const scheme::Modulus& q = primes_[i];
+      const std::uint64_t rest = ring::reduce_word(size, q);
+      if (residues[i] != (negative && rest != 0 ? q.value - rest : rest)) return std::nullopt;
+    }
+    return negative ? -static_cast<double>(size) : static_cast<double>(size);
   }
 
   // The centred value of these residues, in (-Q/2, Q/2), rounded to a double. Overwrites them.
@@ -77,6 +91,14 @@ class MixedRadix {
   std::vector<std::uint64_t> negated_;
 };
 
+// std::nearbyint of x, half to even, which a compiler can vectorise: beyond 2^52 doubles have no fraction, and below it
+// adding 2^52 leaves no bits for one.
+double rounded(double x) {
+  const double size = std::fabs(x);
+  const double whole = std::copysign((size + 0x1p52) - 0x1p52, x);
+  return size < 0x1p52 ? whole : x;
+}
+
 std::uint64_t residue(double integer, const scheme::Modulus& q) {
   const double size = std::fabs(integer);
   const std::uint64_t rest = ring::reduce_wide(static_cast<ring::Wide>(size), q);
@@ -107,8 +129,12 @@ Encoder::Encoder(Context host)
 
 Plaintext Encoder::encode(std::span<const double> message, int level, const scheme::Scale& scale,
                           const Encoding& encoding) const {
-  const std::vector<Complex> values(message.begin(), message.end());
-  return encode(std::span<const Complex>(values), level, scale, encoding);
+  return encode_any(message, level, scale, encoding);
+}
+
+Plaintext Encoder::encode(std::span<const Complex> message, int level, const scheme::Scale& scale,
+                          const Encoding& encoding) const {
+  return encode_any(message, level, scale, encoding);
 }
 
 std::uint64_t Encoder::check_slots(std::uint64_t slots) const {
@@ -119,8 +145,9 @@ std::uint64_t Encoder::check_slots(std::uint64_t slots) const {
       fmt::format("a message has {} slots, expected a power of two up to {}", slots, all));
 }
 
-Plaintext Encoder::encode(std::span<const Complex> message, int level, const scheme::Scale& scale,
-                          const Encoding& encoding) const {
+template <class Number>
+Plaintext Encoder::encode_any(std::span<const Number> message, int level, const scheme::Scale& scale,
+                              const Encoding& encoding) const {
   const scheme::Parameters& parameters = host_.parameters();
   if (level < 0 || level > parameters.max_level()) {
     throw scheme::ParameterError(
@@ -143,15 +170,17 @@ Plaintext Encoder::encode(std::span<const Complex> message, int level, const sch
   const std::size_t gap = all / slots;
   std::vector<double> integers(2 * all);
   for (std::size_t k = 0; k < slots; ++k) {
-    integers[k * gap] = std::nearbyint(values[k].real() * factor);
-    integers[k * gap + all] = std::nearbyint(values[k].imag() * factor);
-    for (double x : {integers[k * gap], integers[k * gap + all]}) {
-      if (!(std::fabs(x) < bound)) {
-        throw scheme::ParameterError(fmt::format(
-            "a coefficient of the message is {:.3g} at scale {}, expected less than {:.3g} at level {}{}", x,
-            scale.text(), bound, level, compact ? " in 64 bits" : ""));
-      }
+    integers[k * gap] = rounded(values[k].real() * factor);
+    integers[k * gap + all] = rounded(values[k].imag() * factor);
+  }
+  double largest = 0;
+  for (const double x : integers) {
+    if (!(std::fabs(x) < bound)) {
+      throw scheme::ParameterError(fmt::format(
+          "a coefficient of the message is {:.3g} at scale {}, expected less than {:.3g} at level {}{}", x,
+          scale.text(), bound, level, compact ? " in 64 bits" : ""));
     }
+    largest = std::max(largest, std::fabs(x));
   }
 
   Plaintext plaintext(parameters, scheme::plaintext_type(parameters, level, scale, encoding.form));
@@ -162,10 +191,15 @@ Plaintext Encoder::encode(std::span<const Complex> message, int level, const sch
     return plaintext;
   }
   const ring::View out = ring_view(host_, plaintext.ref());
-  for (int limb = 0; limb < out.limbs; ++limb) {
-    const scheme::Modulus& q = host_.basis().prime(out.first_prime + limb);
-    std::uint64_t* x = out.at(limb, 0);
-    for (std::size_t i = 0; i < integers.size(); ++i) x[i] = residue(integers[i], q);
+  if (largest < 0x1p63) {
+    const std::vector<std::int64_t> words(integers.begin(), integers.end());
+    host_.backend().lift(words.data(), out, kInline);
+  } else {
+    for (int limb = 0; limb < out.limbs; ++limb) {
+      const scheme::Modulus& q = host_.basis().prime(out.first_prime + limb);
+      std::uint64_t* x = out.at(limb, 0);
+      for (std::size_t i = 0; i < integers.size(); ++i) x[i] = residue(integers[i], q);
+    }
   }
   host_.backend().forward(out, kInline);
   return plaintext;
@@ -193,7 +227,8 @@ std::vector<double> Encoder::coefficients_of(const PlaintextView& plaintext) con
   for (std::size_t i = 0; i < n; ++i) {
     for (int limb = 0; limb < in.limbs; ++limb)
       residues[static_cast<std::size_t>(limb)] = coefficients.at(limb, 0)[i];
-    values[i] = radix.centred(residues) / scale;
+    const std::optional<double> small = radix.small(residues);
+    values[i] = (small ? *small : radix.centred(residues)) / scale;
   }
   return values;
 }

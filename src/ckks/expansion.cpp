@@ -34,10 +34,9 @@ void expand_value(const Context& context, const ValueView<family, const std::uin
   check(seeded.type(), full.type());
   const Halves<const std::uint64_t> from = halves(context, seeded);
   const Halves<std::uint64_t> to = halves(context, full);
-  context.backend().copy(
-      from.stored.limb_range(0, to.stored.limbs).polynomial_range(0, to.stored.polynomials), to.stored,
-      stream);
-  context.backend().expand(from.seed, 0, to.uniform, stream);
+  context.backend().expand_half(
+      from.seed, from.stored.limb_range(0, to.stored.limbs).polynomial_range(0, to.stored.polynomials),
+      to.stored, to.uniform, stream);
 }
 
 }  // namespace

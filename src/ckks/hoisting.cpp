@@ -33,6 +33,10 @@ class Turn {
                                                : out_.limb_range(tile.first_prime - k, tile.limbs);
     backend_.hoisted_product(tile, source_, key_, key_digits_, to, stream);
   }
+  /// The products of all limbs.
+  void products(ring::ConstView tile, const memory::Stream& stream) const {
+    backend_.hoisted_whole(tile, source_, key_, key_digits_, special_, out_, stream);
+  }
   void begin_mod_down(const memory::Stream& stream) const { backend_.begin_mod_down(special_, stream); }
   /// Q limbs first .. first + tile.limbs - 1.
   void mod_down(int first, ring::View tile, const memory::Stream& stream) const {
@@ -87,10 +91,7 @@ void rotate_hoisted(const Context& context, ring::ConstView a, std::span<const K
   backend.decompose(plain, digits, stream);
   if (whole) {
     backend.mod_up(digits, all, stream);
-    for (const Turn& turn : turns) {
-      turn.product(all.limb_range(0, k), stream);
-      turn.product(all.limb_range(k, l), stream);
-    }
+    for (const Turn& turn : turns) turn.products(all, stream);
     for (const Turn& turn : turns) {
       turn.begin_mod_down(stream);
       turn.mod_down(0, ring::dense_view(area, k, l, 2, n), stream);

@@ -11,7 +11,7 @@ namespace fheres::compile {
 /// For any prices y >= 0 of room in each row,
 ///     compulsory + sum_r y_r short_r + sum over lanes of min over what goes (its costs - the room that it gives back, priced)
 /// is at most what the best plan moves (Lagrange's relaxation of the rows). So prices may come from anywhere: a solver in
-/// floating point, or an ascent; the bound itself is added up in integers.
+/// floating point, or steps without one; the bound itself is added up in integers.
 class Bound {
  public:
   struct Row {
@@ -42,16 +42,8 @@ class Bound {
   /// The bound at these prices (by row), rounded up to what a plan can move. `fixed`, by column, holds decisions of a
   /// branch; empty: none.
   Bytes at(const std::vector<std::int64_t>& prices, const std::vector<Fixed>& fixed = {}) const;
-  /// Prices by ascent, row after row, without a solver: each is set where it helps most while the others stay. So many
-  /// rounds.
-  std::vector<std::int64_t> ascend(int rounds, std::vector<std::int64_t> prices = {},
-                                   const std::vector<Fixed>& fixed = {}) const;
-  /// By column: 1 where going is cheaper than its room at these prices, 0 where it is dearer, a half where it is the same.
-  std::vector<double> shares(const std::vector<std::int64_t>& prices, const std::vector<Fixed>& fixed) const;
 
  private:
-  std::int64_t share_of_offload(const Column& column) const;
-
   const Problem& problem_;
   std::vector<Row> rows_;
   std::vector<Column> columns_;

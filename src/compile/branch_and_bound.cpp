@@ -10,6 +10,7 @@
 
 #include "choice.hpp"
 #include "relaxation.hpp"
+#include "volume.hpp"
 
 namespace fheres::compile {
 namespace {
@@ -17,8 +18,9 @@ namespace {
 using Fixed = Bound::Fixed;
 
 constexpr double kWhole = 1e-6;  // a share this near to 0 or 1 is one
-constexpr int kRootAscents = 40;
-constexpr int kNodeAscents = 6;
+/// Steps of the volume algorithm, where there is no solver; and for a plan beside the solver's.
+constexpr int kRootSteps = 3'000, kNodeSteps = 60, kAverageSteps = 1'000;
+constexpr std::size_t kManyColumns = 64;  // with fewer, branching finds what there is
 
 struct Node {
   Bytes bound = 0;
@@ -59,6 +61,7 @@ class Search {
       best_ = offer_("rounding", order, false);
       if (root.bound < best_) best_ = offer_("rounding", order, true);
     }
+    if (relaxation_ && root.bound < best_ && bound_.columns().size() >= kManyColumns) offer_average();
     std::optional<Node> next = std::move(root);
     while (next || !open_.empty()) {
       if (!next) {
@@ -95,6 +98,15 @@ class Search {
   }
 
  private:
+  /// What the volume algorithm's average leads to is often a little better than what a vertex of the relaxation does.
+  void offer_average() {
+    const double target = static_cast<double>(best_) - static_cast<double>(problem_.compulsory);
+    std::vector<double> average = volume(bound_, {}, target, kAverageSteps).shares;
+    shares_.swap(average);
+    best_ = offer_("averaging", by_share(), true);
+    shares_.swap(average);
+  }
+
   /// Opens both ways to decide a column; the one that its share leans to is gone on with.
   std::optional<Node> branch(Node node, std::size_t column) {
     const double share = shares_[column];
@@ -148,10 +160,14 @@ class Search {
       node.bound = std::max(node.bound, bound_.at(relaxation_->prices(), fixed_));
       return;
     }
-    node.prices =
-        bound_.ascend(node.path.empty() ? kRootAscents : kNodeAscents, std::move(node.prices), fixed_);
-    shares_ = bound_.shares(node.prices, fixed_);
-    node.bound = std::max(node.bound, bound_.at(node.prices, fixed_));
+    Priced priced =
+        volume(bound_, node.prices, static_cast<double>(best_) - static_cast<double>(problem_.compulsory),
+               node.path.empty() ? kRootSteps : kNodeSteps, fixed_);
+    node.prices = std::move(priced.prices);
+    shares_ = std::move(priced.shares);
+    // Without prices the bound is what is decided, exactly.
+    node.bound = std::max({node.bound, bound_.at(node.prices, fixed_),
+                           bound_.at(std::vector<std::int64_t>(node.prices.size(), 0), fixed_)});
   }
 
   /// What something is paid for.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -40,22 +41,86 @@ std::vector<Line> irreducible(std::vector<Line> lines, Bytes budget) {
   return rest;
 }
 
-std::optional<Infeasible> exceeds(const Workload& workload, const std::string& stage, Location at,
-                                  std::vector<Line> lines) {
-  Line budget = budget_line(workload, at);
+/// `at`: one location, or several whose room counts together, the first of which is short.
+std::optional<Infeasible> exceeds(const Workload& workload, const std::string& stage,
+                                  const std::vector<Location>& at, std::vector<Line> lines) {
+  Infeasible found;
+  std::string names;
+  std::vector<Line> budgets;
+  for (const Location one : at) {
+    budgets.push_back(budget_line(workload, one));
+    found.budget = checked_add(found.budget, budgets.back().bytes);
+    names += (names.empty() ? "" : " and ") + one.name();
+  }
   Bytes sum = 0;
   for (const Line& line : lines) sum = checked_add(sum, line.bytes);
-  if (sum <= budget.bytes) return std::nullopt;
-  Infeasible found;
+  if (sum <= found.budget) return std::nullopt;
   found.stage = stage;
-  found.at = at;
-  found.budget = budget.bytes;
-  found.short_by = sum - budget.bytes;
-  found.reason = fmt::format("{}: {} has to be at {} at once, and the budget is {}",
+  found.at = at.front();
+  found.short_by = sum - found.budget;
+  found.reason = fmt::format("{}: {} has to be at {} at once, and the {} {}",
                              stage.empty() ? std::string("initial placement") : "stage " + stage,
-                             format_exact_bytes(sum), at.name(), format_exact_bytes(budget.bytes));
-  found.lines = irreducible(std::move(lines), budget.bytes);
-  found.lines.insert(found.lines.begin(), std::move(budget));
+                             format_exact_bytes(sum), names, at.size() == 1 ? "budget is" : "budgets are",
+                             format_exact_bytes(found.budget));
+  found.lines = irreducible(std::move(lines), found.budget);
+  found.lines.insert(found.lines.begin(), budgets.begin(), budgets.end());
+  return found;
+}
+
+void add_needs(const workload::Stage& stage, const std::vector<Value>& values, Location at,
+               std::vector<Line>& lines) {
+  for (const workload::Reservation& item : stage.reserve)
+    if (item.spec.at == at)
+      lines.push_back(
+          {Line::Kind::reservation, item.spec.label, round_up_to_granule(item.spec.bytes), item.place});
+  for (const workload::Requirement& item : stage.require)
+    if (item.at == at)
+      lines.push_back({Line::Kind::requirement, values[item.value].name.text,
+                       values[item.value].spec.storage_bytes, item.place});
+}
+
+/// A location and everywhere that an only copy may go from there, tier by tier.
+std::vector<Location> reach(const Problem& problem, Location from) {
+  std::vector<Location> reached{from};
+  for (std::size_t i = 0; i < reached.size(); ++i) {
+    const auto tiers = problem.tiers.find(reached[i]);
+    if (tiers == problem.tiers.end()) continue;
+    for (const Location to : tiers->second)
+      if (std::find(reached.begin(), reached.end(), to) == reached.end()) reached.push_back(to);
+  }
+  return reached;
+}
+
+/// The only copies that are at some of these locations and never elsewhere, in stages [first, end).
+struct Stuck {
+  ValueIndex value = 0;
+  std::size_t first = 0, end = 0;
+};
+std::vector<Stuck> never_elsewhere(const Workload& workload, const std::vector<Location>& locations) {
+  const std::vector<Value>& values = workload.world.values;
+  const auto inside = [&](Location at) {
+    return std::find(locations.begin(), locations.end(), at) != locations.end();
+  };
+  std::vector<char> elsewhere(values.size(), 0);
+  std::vector<Stuck> found(values.size());
+  for (ValueIndex v = 0; v < values.size(); ++v) {
+    const Value& value = values[v];
+    found[v] = {v, 0, workload.stages.size()};
+    if (value.source || value.backing || !std::all_of(value.at.begin(), value.at.end(), inside))
+      elsewhere[v] = 1;
+    if (value.backing) elsewhere[*value.backing] = 1;  // copied to wherever it is expanded
+  }
+  for (std::size_t s = 0; s < workload.stages.size(); ++s) {
+    const workload::Stage& stage = workload.stages[s];
+    for (const workload::Requirement& item : stage.require)
+      if (!inside(item.at)) elsewhere[item.value] = 1;
+    for (const workload::Output& output : stage.outputs) {
+      found[output.value].first = s + 1;
+      if (!inside(*stage.at)) elsewhere[output.value] = 1;
+    }
+    for (const workload::Operand& item : stage.release) found[item.index].end = s + 1;
+  }
+  std::erase_if(found, [&](const Stuck& item) { return elsewhere[item.value] || item.first >= item.end; });
   return found;
 }
 
@@ -74,20 +139,28 @@ std::string Line::text() const {
                          format_exact_bytes(bytes));
     case Kind::placement:
       return fmt::format("{}: {}, starts there", name, format_exact_bytes(bytes));
+    case Kind::confined:
+      return fmt::format("{}: {}, the only copy, and its tiers are short too", name,
+                         format_exact_bytes(bytes));
   }
   return {};
 }
 
-std::optional<Infeasible> find_certificate(const Workload& workload, const Problem& problem) {
+std::optional<Infeasible> find_certificate(const Workload& workload, const Problem& problem,
+                                           std::optional<CertificateAt> only) {
   const std::vector<Value>& values = workload.world.values;
+  const auto left_out = [&](std::size_t room, std::optional<std::size_t> stage) {
+    return only && (only->room != room || only->stage != stage);
+  };
   for (const Room& room : problem.rooms) {
+    if (left_out(static_cast<std::size_t>(&room - problem.rooms.data()), std::nullopt)) continue;
     std::vector<Line> lines;
     for (const Value& value : values)
       for (const Location at : value.at)
         if (at == room.at)
           lines.push_back(
               {Line::Kind::placement, value.name.text, value.spec.storage_bytes, value.name.place});
-    if (auto found = exceeds(workload, "", room.at, std::move(lines))) return found;
+    if (auto found = exceeds(workload, "", {room.at}, std::move(lines))) return found;
   }
   // What cannot leave, by stage.
   std::vector<std::vector<std::int64_t>> free;
@@ -104,24 +177,58 @@ std::optional<Infeasible> find_certificate(const Workload& workload, const Probl
   }
   for (std::size_t s = 0; s < problem.stages; ++s) {
     for (std::size_t r = 0; r < problem.rooms.size(); ++r) {
-      if (free[r][s] >= 0) continue;
+      if (free[r][s] >= 0 || left_out(r, s)) continue;
       const Location at = problem.rooms[r].at;
       const workload::Stage& stage = workload.stages[s];
       std::vector<Line> lines;
-      for (const workload::Reservation& item : stage.reserve)
-        if (item.spec.at == at)
-          lines.push_back(
-              {Line::Kind::reservation, item.spec.label, round_up_to_granule(item.spec.bytes), item.place});
-      for (const workload::Requirement& item : stage.require)
-        if (item.at == at)
-          lines.push_back({Line::Kind::requirement, values[item.value].name.text,
-                           values[item.value].spec.storage_bytes, item.place});
+      add_needs(stage, values, at, lines);
       for (const Interval& item : problem.intervals) {
         if (item.room != r || !item.forced || item.first > s || item.last < s) continue;
         const Value& value = values[problem.lanes[item.lane].value];
         lines.push_back({Line::Kind::only_copy, value.name.text, value.spec.storage_bytes, value.name.place});
       }
-      if (auto found = exceeds(workload, stage.name.text, at, std::move(lines))) return found;
+      if (auto found = exceeds(workload, stage.name.text, {at}, std::move(lines))) return found;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Infeasible> find_joint_certificate(const Workload& workload, const Problem& problem) {
+  const std::vector<Value>& values = workload.world.values;
+  for (const Room& room : problem.rooms) {
+    const std::vector<Location> locations = reach(problem, room.at);
+    const bool budgeted = std::all_of(locations.begin(), locations.end(),
+                                      [&](Location at) { return problem.room_at(at).has_value(); });
+    if (locations.size() == 1 || !budgeted) continue;
+    const std::vector<Stuck> stuck = never_elsewhere(workload, locations);
+    std::vector<char> counts(values.size(), 0);
+    std::vector<std::int64_t> change(problem.stages + 1, 0);
+    for (const Stuck& item : stuck) {
+      counts[item.value] = 1;
+      const auto bytes = static_cast<std::int64_t>(values[item.value].spec.storage_bytes);
+      change[item.first] += bytes;
+      change[item.end] -= bytes;
+    }
+    std::int64_t waiting = 0;
+    for (std::size_t s = 0; s < problem.stages; ++s) {
+      waiting += change[s];
+      std::int64_t free = -waiting;
+      for (const Location at : locations) free += problem.rooms[*problem.room_at(at)].free[s];
+      // What the stage requires was taken from what is free there already.
+      std::set<ValueIndex> required;
+      for (const workload::Requirement& item : workload.stages[s].require)
+        if (counts[item.value] && required.insert(item.value).second)
+          free += static_cast<std::int64_t>(values[item.value].spec.storage_bytes);
+      if (free >= 0) continue;
+      std::vector<Line> lines;
+      for (const Location at : locations) add_needs(workload.stages[s], values, at, lines);
+      for (const Stuck& item : stuck) {
+        const Value& value = values[item.value];
+        if (item.first > s || item.end <= s || required.count(item.value) != 0) continue;
+        lines.push_back({Line::Kind::confined, value.name.text, value.spec.storage_bytes, value.name.place});
+      }
+      if (auto found = exceeds(workload, workload.stages[s].name.text, locations, std::move(lines)))
+        return found;
     }
   }
   return std::nullopt;

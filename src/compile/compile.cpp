@@ -10,6 +10,7 @@
 #include <fheres/compile/prefetch.hpp>
 #include <fheres/workload/rehearsal.hpp>
 
+#include "as_it_is.hpp"
 #include "belady.hpp"
 #include "bound.hpp"
 #include "branch_and_bound.hpp"
@@ -17,6 +18,7 @@
 #include "choice.hpp"
 #include "replay.hpp"
 #include "route.hpp"
+#include "variant_search.hpp"
 
 namespace fheres::compile {
 namespace {
@@ -39,16 +41,22 @@ class Compiler {
 
   Outcome run() {
     if (auto infeasible = find_certificate(workload_, problem_)) return std::move(*infeasible);
+    if (auto infeasible = find_joint_certificate(workload_, problem_)) return std::move(*infeasible);
     try_controller();
     const std::vector<std::size_t> order = by_value(problem_);
-    try_choices("furthest-next-use",
-                [&](const std::vector<Room>& rooms) { return furthest_next_use(problem_, rooms); });
+    const auto furthest = [&](const std::vector<Room>& rooms) { return furthest_next_use(problem_, rooms); };
+    try_choices("furthest-next-use", furthest);
     try_choices("value-per-room", [&](const std::vector<Room>& rooms) {
       Choice choice(problem_, rooms);
       choice.fill(order);
       improve(choice, problem_, kExchanges);
       return choice;
     });
+    if (!best_ && std::any_of(workload_.world.values.begin(), workload_.world.values.end(),
+                              [](const workload::Value& value) { return value.backing.has_value(); })) {
+      expand_first_ = true;
+      try_choices("furthest-next-use, expanding first", furthest);
+    }
     const Bound bound(problem_);
     const Branched branched =
         branch_and_bound(problem_, bound, moved(), node_limit(bound),
@@ -57,6 +65,7 @@ class Compiler {
                            return moved();
                          });
     if (!best_) return Inconclusive{std::move(attempts_), nothing_found()};
+    if (options_.minimize == CompileOptions::Minimize::time) leave_room_ahead();
     finish(branched);
     return Compiled{std::move(*best_), std::move(attempts_)};
   }
@@ -94,7 +103,7 @@ class Compiler {
   /// What the policy would do, one stage at a time, as a program.
   void try_controller() {
     if (problem_.stages * workload_.world.values.size() > kControllerLimit) {
-      attempts_.push_back({"controller", {}, "the workload is too large to ask it stage by stage"});
+      attempts_.push_back({"controller", {}, "the workload is too large to ask it stage by stage", {}});
       return;
     }
     control::DecideOptions decide;
@@ -110,7 +119,8 @@ class Compiler {
   void try_rehearsal(const char* method, const Workload& workload, const control::DecideOptions& decide) {
     const workload::Rehearsal rehearsal = workload::rehearse(workload, decide);
     if (rehearsal.answer != workload::Answer::feasible) {
-      attempts_.push_back({method, {}, rehearsal.reason});
+      const std::size_t begun = rehearsal.stages.size();
+      attempts_.push_back({method, {}, rehearsal.reason, begun == 0 ? 0 : begun - 1});
       return;
     }
     const std::vector<ValueIndex> order = workload.world.placement_order();  // serials count in this order
@@ -149,13 +159,15 @@ class Compiler {
   }
 
   /// Plans whose enter needs more room than their charges add up to are made again with less to spend in that stage.
-  void try_choices(const char* method, const Maker& make) {
-    std::vector<Room> rooms = problem_.rooms;
+  void try_choices(const char* method, const Maker& make) { try_choices(method, make, problem_.rooms); }
+
+  void try_choices(const char* method, const Maker& make, std::vector<Room> rooms) {
+    std::optional<std::size_t> stuck;
     for (int round = 0; round < kRepairs; ++round) {
       const Choice choice = make(rooms);
       Replay replayed;
       if (choice.feasible()) {
-        workload::Program program = route(workload_, problem_, choice.kept());
+        workload::Program program = route(workload_, problem_, choice.kept(), expand_first_);
         replayed = replay(program);
         if (replayed.feasible) {
           accept(method, std::move(program), std::move(replayed));
@@ -164,12 +176,34 @@ class Compiler {
       } else {
         replayed.reason = "what has to stay leaves no room";
       }
+      stuck = replayed.stage;
       if (!tighten(rooms, replayed)) {
-        attempts_.push_back({method, {}, replayed.reason});
+        attempts_.push_back({method, {}, replayed.reason, stuck});
         return;
       }
     }
-    attempts_.push_back({method, {}, fmt::format("{} repairs did not make it replay", kRepairs)});
+    attempts_.push_back({method, {}, fmt::format("{} repairs did not make it replay", kRepairs), stuck});
+  }
+
+  /// What keeps the room full moves least, and then nothing can come in before it is needed. So where time decides, plans
+  /// are made too that keep less, by one and by two of the largest values.
+  void leave_room_ahead() {
+    Bytes largest = 0;
+    for (const workload::Stage& stage : workload_.stages)
+      for (const workload::Requirement& item : stage.require)
+        if (item.at.is_cuda())
+          largest = std::max(largest, workload_.world.values[item.value].spec.storage_bytes);
+    for (const auto& [method, count] : {std::pair("furthest-next-use, room for one more", 1),
+                                        std::pair("furthest-next-use, room for two more", 2)}) {
+      std::vector<Room> rooms = problem_.rooms;
+      const auto ahead = static_cast<std::int64_t>(largest) * count;
+      for (Room& room : rooms) {
+        if (!room.at.is_cuda()) continue;
+        for (std::int64_t& free : room.free) free = std::max(free - ahead, std::min<std::int64_t>(free, 0));
+      }
+      try_choices(
+          method, [&](const std::vector<Room>& less) { return furthest_next_use(problem_, less); }, rooms);
+    }
   }
 
   /// False where the refusal is not about room in a stage.
@@ -190,12 +224,12 @@ class Compiler {
     if (replayed.feasible) {
       accept(method, std::move(program), std::move(replayed));
     } else {
-      attempts_.push_back({method, {}, replayed.reason});
+      attempts_.push_back({method, {}, replayed.reason, replayed.stage});
     }
   }
 
   void accept(const char* method, workload::Program program, Replay replayed) {
-    attempts_.push_back({method, replayed.moved_bytes, {}});
+    attempts_.push_back({method, replayed.moved_bytes, {}, {}});
     if (options_.minimize == CompileOptions::Minimize::time)
       finalists_.push_back({method, program, replayed});
     const auto key = [](const Replay& r) { return std::pair(r.moved_bytes, r.compacted_bytes); };
@@ -258,6 +292,7 @@ class Compiler {
   Replay best_replay_;
   std::string best_method_;
   std::vector<Attempt> attempts_;
+  bool expand_first_ = false;  // where nothing else replays
   struct Finalist {
     std::string method;
     workload::Program program;
@@ -268,8 +303,12 @@ class Compiler {
 
 }  // namespace
 
-Outcome compile(const workload::Workload& workload, const CompileOptions& options) {
+Outcome compile_as_it_is(const Workload& workload, const CompileOptions& options) {
   return Compiler(workload, options).run();
+}
+
+Outcome compile(const workload::Workload& workload, const CompileOptions& options) {
+  return workload.questions.empty() ? compile_as_it_is(workload, options) : compile_open(workload, options);
 }
 
 }  // namespace fheres::compile

@@ -63,6 +63,7 @@ class Timeline {
     const auto& actions = rehearsal_.stages[s].explanation.actions;
     std::size_t next = 0;
     for (; next < actions.size() && actions[next].phase != Phase::exit; ++next) act(actions[next]);
+    carve(s);
     stage.body_ns = host_;
     body(s, stage);
     for (; next < actions.size(); ++next) act(actions[next]);
@@ -71,14 +72,17 @@ class Timeline {
   }
 
   void act(const ActionExplanation& action) {
-    if (action.no_op) return;
     const ValueIndex value = index_.of(residency::value_of(action.action));
     if (action.settles)
-      for (const auto& [place, ready] : arrivals_)
-        if (place.first == value) host_ = std::max(host_, ready);
+      for (auto place = arrivals_.lower_bound({value, Location::pageable_host()});
+           place != arrivals_.end() && place->first.first == value; ++place)
+        host_ = std::max(host_, place->second);
+    if (action.no_op) return;
+    if (action.compacted != 0) slide(*action.destination, action.compacted);
     // A move to where a copy is already only removes.
     if (!action.destination || !action.source || (action.bytes == 0 && !action.expanded_from)) return;
     const Leg leg = time_of(action, value);
+    host_ += machine_.stage_ns;  // who queues it
     double start = host_;
     for (const Engine& engine : leg.engines) start = std::max(start, engines_[engine]);
     // What is read may be arriving itself.
@@ -92,6 +96,20 @@ class Timeline {
     }
     arrivals_[{value, *action.destination}] = end;
     if (!action.asynchronous) host_ = end;
+  }
+
+  /// What slides for the body's blocks: the locations' figures have it beside what slides for the actions.
+  void carve(std::size_t s) {
+    const residency::Explanation& told = rehearsal_.stages[s].explanation;
+    Bytes left = told.compacted_bytes();
+    for (const ActionExplanation& action : told.actions) left -= action.compacted;
+    if (left != 0) slide(costs_[s].at.value_or(Location::cuda(0)), left);
+  }
+
+  void slide(Location at, Bytes bytes) {
+    const double ns = machine_.slide_ns(at, bytes);
+    out_.compaction_ns += ns;
+    host_ += ns;
   }
 
   struct Leg {
@@ -145,6 +163,10 @@ class Timeline {
     }
     out_.compute_ns += stage.compute_ns;
     host_ = device;
+    // What is required and not read is settled too (R23).
+    for (const workload::Requirement& item : program_.stages[s].require)
+      if (const auto place = arrivals_.find({item.value, item.at}); place != arrivals_.end())
+        host_ = std::max(host_, place->second);
   }
 
   /// Transfers so far to that place are needed from this operation on.

@@ -139,10 +139,15 @@ class Differ {
       };
       differ(size_text(fact.bytes, old->bytes), size_text(old->bytes, fact.bytes));
       differ(fact.kind, old->kind);
+      differ(variant_text(fact.variant), variant_text(old->variant));
       differ("starts at " + names(fact.at),
              names(old->at) == names(fact.at) ? "starts at " + names(fact.at) : names(old->at));
       if (!what.empty()) add({About::value, How::changed, "", name, what, ""});
     }
+  }
+
+  static std::string variant_text(const std::string& variant) {
+    return variant.empty() ? "no variant" : "variant " + variant;
   }
 
   /// Every byte where two sizes would read the same.
@@ -174,6 +179,9 @@ class Differ {
       say(fmt::format("reserves {} at {} for {}, was {}", size_text(bytes.second, bytes.first),
                       key.first.name(), key.second, size_text(bytes.first, bytes.second)));
     }
+    // A report does not say.
+    if (a_.all.values && b_.all.values && a.variant != b.variant)
+      say(fmt::format("{}, was {}", variant_text(b.variant), variant_text(a.variant)));
     if (a.uses && b.uses) {
       for (const auto& [value, at] : *b.uses)
         if (!a.uses->contains({value, at})) say(fmt::format("uses {} at {}", value, at.name()));

@@ -5,6 +5,7 @@
 
 #include <fheres/compile/fit.hpp>
 
+#include "alternatives.hpp"
 #include "certificate.hpp"
 #include "problem.hpp"
 
@@ -26,7 +27,8 @@ class Fitter {
 
   std::variant<Fit, Unfit> run() {
     const Bytes everything = round_up_to_granule(most());
-    if (Outcome outcome = compiled(everything, quick_); !std::holds_alternative<Compiled>(outcome)) {
+    Outcome outcome = compiled(everything, quick_);
+    if (!std::holds_alternative<Compiled>(outcome)) {
       if (auto* no = std::get_if<Infeasible>(&outcome)) return Unfit{at_, no->reason, std::move(*no)};
       return Unfit{at_, std::get<Inconclusive>(outcome).reason, std::nullopt};
     }
@@ -35,7 +37,7 @@ class Fitter {
     const Bytes needed = least(everything, result.reason);
     if (needed > 0) result.proven_too_small = needed - 1;
     result.smallest = smallest(needed, everything, result.reason);
-    if (options_.points > 0) sweep(result, everything);
+    if (options_.points > 0) sweep(result, std::get<Compiled>(outcome));
     return result;
   }
 
@@ -65,6 +67,7 @@ class Fitter {
   /// The largest sum that no plan gets around.
   Bytes least(Bytes everything, std::string& reason) {
     workload_.world.set_budget(at_, everything);
+    if (!workload_.questions.empty()) return least_of_all(reason);
     const Problem problem = make_problem(workload_);
     const Room& room = problem.rooms[*problem.room_at(at_)];
     std::vector<std::int64_t> stuck(problem.stages + 1, 0);
@@ -90,6 +93,22 @@ class Fitter {
     return needed;
   }
 
+  /// The same over all variants.
+  Bytes least_of_all(std::string& reason) {
+    const Alternatives alternatives(workload_);
+    const std::size_t room = *make_problem(workload_).room_at(at_);
+    Bytes needed = alternatives.least_placed()[room];
+    if (needed > 0) reason = fmt::format("{} starts there", format_exact_bytes(needed));
+    const std::vector<Bytes> loads = alternatives.least_loads()[room];
+    for (std::size_t s = 0; s < loads.size(); ++s) {
+      if (loads[s] <= needed) continue;
+      needed = loads[s];
+      reason = fmt::format("stage {} has to have {} there at once, whichever variants are chosen",
+                           workload_.stages[s].name.text, format_exact_bytes(needed));
+    }
+    return needed;
+  }
+
   Bytes smallest(Bytes needed, Bytes everything, std::string& reason) {
     Bytes low = round_up_to_granule(needed);
     if (feasible(low)) return needed;
@@ -107,11 +126,11 @@ class Fitter {
 
   bool feasible(Bytes budget) { return std::holds_alternative<Compiled>(compiled(budget, quick_)); }
 
-  void sweep(Fit& result, Bytes everything) {
+  /// `roomy`: with room for everything.
+  void sweep(Fit& result, const Compiled& roomy) {
     // Beyond what a plan without evictions charges, more room changes nothing.
-    Outcome roomy = compiled(everything, quick_);
     Bytes end = result.smallest;
-    for (const workload::PeakEvidence& peak : std::get<Compiled>(roomy).program.evidence->peaks)
+    for (const workload::PeakEvidence& peak : roomy.program.evidence->peaks)
       if (peak.at == at_) end = std::max(end, peak.bytes);
     const std::size_t steps = std::max<std::size_t>(options_.points, 2) - 1;
     for (std::size_t i = 0; i <= steps; ++i) {
@@ -127,10 +146,16 @@ class Fitter {
       FitPoint point{budget, evidence.moved_bytes, evidence.lower_bound_bytes, {}, false};
       if (evidence.time) point.predicted_ns = evidence.time->predicted_ns;
       // A plan for less room serves as well.
-      if (!result.sweep.empty())
-        point.moved_bytes = std::min(point.moved_bytes, result.sweep.back().moved_bytes);
+      if (!result.sweep.empty() && result.sweep.back().moved_bytes < point.moved_bytes) {
+        point.moved_bytes = result.sweep.back().moved_bytes;
+        point.predicted_ns = result.sweep.back().predicted_ns;
+      }
       result.sweep.push_back(point);
     }
+    // What has to move with more room has to move with less.
+    for (std::size_t i = result.sweep.size(); i-- > 1;)
+      result.sweep[i - 1].lower_bound_bytes =
+          std::max(result.sweep[i - 1].lower_bound_bytes, result.sweep[i].lower_bound_bytes);
     mark_bends(result.sweep);
   }
 

@@ -15,7 +15,8 @@ using workload::World;
 std::map<std::string, ValueFacts> facts_of(const World& world) {
   std::map<std::string, ValueFacts> facts;
   for (const Value& value : world.values) {
-    ValueFacts fact{value.spec.logical_bytes, {value.at.begin(), value.at.end()}, value.spec.type};
+    ValueFacts fact{
+        value.spec.logical_bytes, {value.at.begin(), value.at.end()}, value.spec.type, value.variant};
     if (!value.spec.metadata.empty()) fact.kind += " " + value.spec.metadata;
     if (value.spec.replica_mode == residency::ReplicaMode::exclusive) fact.kind += ", exclusive";
     if (value.source) fact.kind += ", made again at " + value.source->name();
@@ -120,6 +121,7 @@ Movements movements_of(const workload::Program& program) {
   Follower follower(program.metadata.name.text, program.world, rehearsal);
   for (std::size_t i = 0; i < rehearsal.stages.size(); ++i) {
     follower.begin(i);
+    follower.now().variant = program.stages[i].variant;
     follower.act(false);
     for (const workload::Produced& item : program.stages[i].produce) follower.make(item.value, item.at);
     follower.act(true);
@@ -136,6 +138,7 @@ Movements movements_of(const workload::Workload& workload, const control::Decide
     const workload::Stage& stage = workload.stages[i];
     follower.begin(i);
     StageMovements& now = follower.now();
+    now.variant = stage.variant;
     now.uses.emplace();
     for (const workload::Requirement& item : stage.require)
       now.uses->emplace(world.values[item.value].name.text, item.at);

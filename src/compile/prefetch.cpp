@@ -9,6 +9,8 @@
 
 #include "compile/charges.hpp"
 #include "compile/early_drops.hpp"
+#include "compile/late_departures.hpp"
+#include "compile/replay.hpp"
 #include "compile/transfers.hpp"
 
 namespace fheres::compile {
@@ -37,6 +39,8 @@ struct Movable {
   double needed_ns = 0;  // when an operation wants it, in the forecast that is looked at
   std::size_t placed = 0;
   bool moves = false;
+  std::optional<std::size_t>
+      settled{};  // stage before whose `enter` it is waited for, so that it slides from then on
 };
 
 /// The stages that do something with a value, ascending; and from which stage's prefetch on it is as they leave it.
@@ -65,20 +69,35 @@ struct Touch {
 /// How much earlier than just in time a transfer is begun, in times of its own length.
 constexpr double kNoSlack = 0, kSomeSlack = 0.5, kAsEarlyAsPossible = 1e9;
 constexpr int kRounds = 2;
-/// Rehearsals of one placement, fewer where one takes long.
-constexpr std::size_t kFewRepairs = 8, kManyRepairs = 40, kStagesRehearsed = 40'000;
+/// Replays of one placement; and of all of them together, fewer where one takes long.
+constexpr std::size_t kRepairs = 200, kFewReplays = 24, kStagesReplayed = 200'000;
 /// How many stages ahead anything is prefetched: far more than memory ever allows to be of use.
 constexpr std::size_t kHorizon = 512;
 
+/// What slides while the host waits anyway costs nothing in the forecast, and something where that is wrong: of equal plans
+/// the one that slides less.
+bool is_better(const Forecast& a, const Forecast& b) {
+  return a.makespan_ns + a.compaction_ns < b.makespan_ns + b.compaction_ns;
+}
+
 class Placer {
  public:
-  Placer(const Program& program, const workload::Machine& machine, const StageCosts& costs)
-      : program_(program), machine_(machine), costs_(costs), base_(workload::rehearse(program)) {}
+  /// `limit_ns`: no plan that takes longer is of use.
+  Placer(const Program& program, const workload::Machine& machine, const StageCosts& costs,
+         double limit_ns = std::numeric_limits<double>::infinity())
+      : program_(program),
+        machine_(machine),
+        costs_(costs),
+        limit_ns_(limit_ns),
+        replays_left_(
+            std::max(kFewReplays, kStagesReplayed / std::max<std::size_t>(program.stages.size(), 1))),
+        base_(workload::rehearse(program)) {}
 
   Placed run() {
     Placed best{program_, {}};
     if (base_.answer != workload::Answer::feasible) return best;
     best.forecast = forecast(program_, base_, machine_, costs_);
+    limit_ns_ = std::min(limit_ns_, best.forecast.makespan_ns);
     find_movable();
     if (movable_.empty()) return best;
     double before = best.forecast.makespan_ns;
@@ -87,7 +106,11 @@ class Placer {
       note_needs(looked_at);
       for (const double slack : {kNoSlack, kSomeSlack, kAsEarlyAsPossible}) {
         place(looked_at, slack);
-        if (is_new()) consider(best);
+        if (!is_new()) continue;
+        const std::vector<Movable> placed = movable_;
+        if (consider(best, false)) continue;  // nothing was in the way
+        movable_ = placed;
+        consider(best, true);
       }
       // Less waiting changes when things are needed.
       if (best.forecast.makespan_ns >= before) break;
@@ -137,7 +160,7 @@ class Placer {
         if (action.expanded_from)
           item.ns += machine_.expand_ns(program_.world.values[value].spec.logical_bytes).value_or(0);
         item.earliest = in_reclaim.contains(value) ? s : touches[value].before(s);
-        item.removed = touches[value].after(s);
+        item.removed = is_required(s, value, item.at) ? s : touches[value].after(s);
         if (action.expanded_from) {
           const Touch& backing = touches[index.of(*action.expanded_from)];
           // Where the stage does something with its backing too, the order of the two is the document's.
@@ -181,6 +204,14 @@ class Placer {
       item.ns = machine_.copy_ns(*action.source, item.at, action.bytes).value_or(0);
       if (item.earliest <= item.latest) movable_.push_back(item);
     }
+  }
+
+  /// Then its arrival is settled at the end of that stage's body (R23).
+  bool is_required(std::size_t s, ValueIndex value, Location at) const {
+    const auto& require = program_.stages[s].require;
+    return std::any_of(require.begin(), require.end(), [&](const workload::Requirement& item) {
+      return item.value == value && item.at == at;
+    });
   }
 
   /// R21, and no copy through staging: that is charged at pinned-host until it is settled.
@@ -260,6 +291,7 @@ class Placer {
           {item.at, item.stage, before, wanted[i], item.removed, item.charge, item.temporary});
       item.moves = placed.has_value() && *placed <= item.latest;
       item.placed = placed.value_or(item.stage);
+      item.settled.reset();
     }
   }
 
@@ -285,64 +317,86 @@ class Placer {
       for (std::size_t i = gone[s].size(); i-- > 0;)
         made.stages[s].enter.erase(made.stages[s].enter.begin() + static_cast<std::ptrdiff_t>(gone[s][i]));
     }
+    std::vector<std::vector<NamedAction>> waits(made.stages.size());
+    for (const std::size_t i : order_) {
+      const Movable& item = movable_[i];
+      if (item.moves && item.settled)
+        waits[*item.settled].push_back({NamedAction::Verb::ensure, item.value, item.at, {}, {}});
+    }
+    for (std::size_t s = 0; s < waits.size(); ++s)
+      made.stages[s].enter.insert(made.stages[s].enter.begin(), waits[s].begin(), waits[s].end());
     return made;
   }
 
-  /// Rehearses what was placed. Where a stage does not go as before, everything that is on its way in it stays where it
-  /// was.
-  void consider(Placed& best) {
-    const std::size_t repairs =
-        std::clamp(kStagesRehearsed / program_.stages.size(), kFewRepairs, kManyRepairs);
-    for (std::size_t repair = 0; repair < repairs; ++repair) {
+  /// Replays what was placed, and rehearses it where it goes. Where a stage does not go, some of what is on its way in it
+  /// is waited for before, with `waits`, or comes later. Whether it went as it was.
+  bool consider(Placed& best, bool waits) {
+    for (std::size_t repair = 0; repair < kRepairs && replays_left_ > 0; ++repair) {
+      --replays_left_;
       Program made = apply();
-      const Rehearsal rehearsal = workload::rehearse(made);
-      const auto bad = first_worse(rehearsal);
-      if (!bad) {
+      const Replay replayed = replay(made);
+      if (replayed.feasible) {
+        const Rehearsal rehearsal = workload::rehearse(made);
         FHERES_CHECK(rehearsal.moved_bytes == base_.moved_bytes);
         Forecast told = forecast(made, rehearsal, machine_, costs_);
-        if (told.makespan_ns < best.forecast.makespan_ns) best = {std::move(made), std::move(told)};
-        return;
+        if (told.makespan_ns <= limit_ns_ && is_better(told, best.forecast))
+          best = {std::move(made), std::move(told)};
+        return repair == 0;
       }
-      bool changed = false;
-      for (Movable& item : movable_) {
-        if (!item.moves || item.placed > *bad || item.stage < *bad) continue;
-        item.moves = false;
-        changed = true;
-      }
-      if (!changed) changed = give_up_before(*bad);
-      if (!changed) return;
+      if (!replayed.stage) return false;
+      const std::size_t bad = *replayed.stage;
+      if (!(waits && wait_in(bad)) && !delay(bad) && !keep_back(bad)) return false;
     }
+    return false;
   }
 
-  /// What has arrived counts as on its way until an action settles it, and keeps addresses apart for long. Of what does so
-  /// in that stage, what was moved for the latest stage stays where it was.
-  bool give_up_before(std::size_t stage) {
-    std::optional<std::size_t> last;
-    for (const Movable& item : movable_)
-      if (item.moves && item.stage < stage && item.removed > stage)
-        last = std::max(last.value_or(0), item.stage);
-    if (!last) return false;
-    for (Movable& item : movable_)
-      if (item.stage == *last && item.removed > stage) item.moves = false;
-    return true;
+  /// What was queued in stages before has often arrived, though nobody has read it: an ensure then ends its arrival.
+  bool wait_in(std::size_t stage) {
+    bool changed = false;
+    for (Movable& item : movable_) {
+      const bool early =
+          item.moves && item.phase == Phase::enter && item.placed < stage && item.stage > stage;
+      if (!early || (item.settled && *item.settled <= stage)) continue;
+      item.settled = stage;
+      changed = true;
+    }
+    return changed;
   }
 
-  /// The first stage that is infeasible; or, where more bytes slide in all than before, the first one until which more do.
-  std::optional<std::size_t> first_worse(const Rehearsal& rehearsal) const {
-    if (rehearsal.answer != workload::Answer::feasible) return rehearsal.stages.size() - 1;
-    if (rehearsal.compacted_bytes <= base_.compacted_bytes) return std::nullopt;
-    Bytes now = 0, before = 0;
-    for (std::size_t s = 0; s < rehearsal.stages.size(); ++s) {
-      now += rehearsal.stages[s].explanation.compacted_bytes();
-      before += base_.stages[s].explanation.compacted_bytes();
-      if (now > before) return s;
+  /// What is on its way does not slide, so it can keep the stage's free bytes apart. Of what is so for later stages, the
+  /// half that is needed last comes after the stage.
+  bool delay(std::size_t stage) {
+    std::vector<std::size_t> early;
+    for (const std::size_t i : order_) {
+      const Movable& item = movable_[i];
+      const bool slides = item.settled && *item.settled <= stage;
+      if (item.moves && item.placed <= stage && item.stage > stage && !slides) early.push_back(i);
     }
-    return std::nullopt;
+    for (std::size_t k = early.size() / 2; k < early.size(); ++k) {
+      Movable& item = movable_[early[k]];
+      item.placed = stage + 1;
+      item.settled.reset();
+      item.moves = item.placed <= item.latest;
+    }
+    return !early.empty();
+  }
+
+  /// Then what is for that very stage stays where it was.
+  bool keep_back(std::size_t stage) {
+    bool changed = false;
+    for (Movable& item : movable_) {
+      if (!item.moves || item.placed > stage || item.removed < stage) continue;
+      item.moves = false;
+      changed = true;
+    }
+    return changed;
   }
 
   const Program& program_;
   const workload::Machine& machine_;
   const StageCosts& costs_;
+  double limit_ns_;
+  std::size_t replays_left_;
   Rehearsal base_;
   std::vector<Movable> movable_;
   std::vector<std::size_t> order_;  // of movable_, by need
@@ -352,14 +406,30 @@ class Placer {
 }  // namespace
 
 Placed place_transfers(const Program& program, const workload::Machine& machine, const StageCosts& costs) {
-  Placed placed = Placer(program, machine, costs).run();
-  const Program eager = with_early_drops(program, costs);
-  const Rehearsal plain = workload::rehearse(program), rehearsed = workload::rehearse(eager);
-  if (rehearsed.answer != workload::Answer::feasible || rehearsed.moved_bytes != plain.moved_bytes ||
-      rehearsed.compacted_bytes > plain.compacted_bytes)
-    return placed;
-  Placed earlier = Placer(eager, machine, costs).run();
-  return earlier.forecast.makespan_ns < placed.forecast.makespan_ns ? earlier : placed;
+  Placed best = Placer(program, machine, costs).run();
+  const Rehearsal plain = workload::rehearse(program);
+  if (plain.answer != workload::Answer::feasible) return best;
+  const double limit_ns = forecast(program, plain, machine, costs).makespan_ns;
+  const auto consider = [&](const Program& made) {
+    const Rehearsal rehearsed = workload::rehearse(made);
+    if (rehearsed.answer != workload::Answer::feasible || rehearsed.moved_bytes != plain.moved_bytes)
+      return false;
+    Placed placed = Placer(made, machine, costs, limit_ns).run();
+    if (placed.forecast.makespan_ns <= limit_ns && is_better(placed.forecast, best.forecast))
+      best = std::move(placed);
+    return true;
+  };
+  const Program eager = with_early_drops(program, plain, costs);
+  const bool dropped = consider(eager);
+  const Program& start = dropped ? eager : program;
+  const auto exits = [](const Program& made) {
+    std::vector<std::size_t> sizes;
+    for (const ProgramStage& stage : made.stages) sizes.push_back(stage.exit.size());
+    return sizes;
+  };
+  const Program late = with_late_departures(start, costs);
+  if (exits(late) != exits(start)) consider(late);
+  return best;
 }
 
 }  // namespace fheres::compile

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <utility>
 
 namespace fheres::compile {
 namespace {
@@ -129,6 +130,11 @@ class Builder {
     return lane;
   }
 
+  void must_move(Lane& lane, Bytes bytes) {
+    lane.compulsory = checked_add(lane.compulsory, bytes);
+    problem_.compulsory = checked_add(problem_.compulsory, bytes);
+  }
+
   /// Of the lane that was started last: stages [first, end) where its value is not needed.
   void add_interval(std::size_t first, std::size_t end, Interval interval) {
     Lane& lane = problem_.lanes.back();
@@ -163,8 +169,7 @@ class Builder {
     if (!clean && !elsewhere) lane.offload = value(v).spec.logical_bytes;
     // A copy elsewhere may be what another stage's use brings: then nothing is certain.
     const bool forced = !clean && !elsewhere && !tiers_from(at);
-    if (!lane.starts_here && !lane.made_here && !lane.uses.empty())
-      problem_.compulsory = checked_add(problem_.compulsory, fetch);
+    if (!lane.starts_here && !lane.made_here && !lane.uses.empty()) must_move(lane, fetch);
     const std::vector<std::size_t> uses = lane.uses;
     Interval between{.cost = fetch, .price = fetch, .forced = forced};
     if (lane.starts_here && !uses.empty()) {
@@ -188,11 +193,11 @@ class Builder {
     if (!value(v).at.empty()) visits.push_back({0, value(v).at.front(), true});  // the start
     const bool starts = !visits.empty();
     visits.insert(visits.end(), uses_[v].begin(), uses_[v].end());
-    for (std::size_t i = starts ? 1 : 0; i < visits.size(); ++i)
-      if (i > 0 && visits[i].at != visits[i - 1].at)
-        problem_.compulsory = checked_add(problem_.compulsory, bytes);
+    Bytes ways = 0;
+    for (std::size_t i = 1; i < visits.size(); ++i)
+      if (visits[i].at != visits[i - 1].at) ways = checked_add(ways, bytes);
     for (const Location at : places) {
-      start_lane(v, at);
+      must_move(start_lane(v, at), std::exchange(ways, 0));
       for (std::size_t i = 0; i < visits.size(); ++i) {
         if (visits[i].at != at) continue;
         const bool head = starts && i == 0;

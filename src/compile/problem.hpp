@@ -40,6 +40,7 @@ struct Lane {
   bool made_here = false;
   /// Bytes moved once, the first time that it goes: an only copy has to be written somewhere else. Later it is a copy.
   Bytes offload = 0;
+  Bytes compulsory = 0;                // of Problem::compulsory
   std::vector<std::size_t> intervals;  // indices into Problem::intervals, ascending in time
 };
 

@@ -35,11 +35,12 @@ class Router {
       if (!kept[i]) leaves_[problem.intervals[i].first].push_back(problem.intervals[i].lane);
   }
 
-  Program run() {
+  Program run(bool expand_first) {
     for (std::size_t s = 0; s < problem_.stages; ++s) {
       const Stage& stage = workload_.stages[s];
       ProgramStage& out = program_.stages[s];
       if (s == 0) leave(leaves_[0], out.reclaim);
+      if (expand_first) enter(stage, out.reclaim, /*expansions_only=*/true);
       for (const workload::Reservation& item : stage.reserve) charge(item.spec.at, item.spec.bytes);
       enter(stage, out.enter);
       for (const workload::Output& output : stage.outputs) arrive(output.value, *stage.at);
@@ -88,10 +89,11 @@ class Router {
     return bytes(*backing);
   }
 
-  void enter(const Stage& stage, std::vector<NamedAction>& actions) {
+  void enter(const Stage& stage, std::vector<NamedAction>& actions, bool expansions_only = false) {
     std::vector<workload::Requirement> missing;
     for (const workload::Requirement& item : stage.require)
-      if (places_[item.value].count(item.at) == 0) missing.push_back(item);
+      if (places_[item.value].count(item.at) == 0 && (!expansions_only || beside(item.value, item.at) > 0))
+        missing.push_back(item);
     std::stable_sort(missing.begin(), missing.end(), [&](const auto& a, const auto& b) {
       return beside(a.value, a.at) > beside(b.value, b.at);
     });
@@ -181,10 +183,12 @@ Program skeleton(const Workload& workload) {
     value.file.reset();
     value.stable_key.reset();
     value.priority = 0;
+    value.question.reset();
   }
   for (const Stage& stage : workload.stages) {
     ProgramStage& out = program.stages.emplace_back();
     out.name = stage.name;
+    out.variant = stage.variant;
     out.reserve = stage.reserve;
     out.require = stage.require;
     out.release = stage.release;
@@ -197,8 +201,9 @@ Program skeleton(const Workload& workload) {
   return program;
 }
 
-Program route(const Workload& workload, const Problem& problem, const std::vector<char>& kept) {
-  return Router(workload, problem, kept).run();
+Program route(const Workload& workload, const Problem& problem, const std::vector<char>& kept,
+              bool expand_first) {
+  return Router(workload, problem, kept).run(expand_first);
 }
 
 }  // namespace fheres::compile

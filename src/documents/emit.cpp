@@ -122,6 +122,7 @@ class Writer {
       if (value.spec.replica_mode == residency::ReplicaMode::exclusive) rest += ", replica: exclusive";
       if (value.source) rest += fmt::format(", source: {{at: {}}}", value.source->name());
       if (value.backing) rest += fmt::format(", backing: {}", name(*value.backing));
+      if (!value.variant.empty()) rest += fmt::format(", variant: {}", scalar(value.variant));
       line("  {}: {{bytes: {}{}}}", scalar(value.name.text), value.spec.logical_bytes, rest);
     }
   }
@@ -159,6 +160,7 @@ class Writer {
 
   void write(const ProgramStage& stage) {
     line("  - name: {}", scalar(stage.name.text));
+    if (!stage.variant.empty()) line("    variant: {}", scalar(stage.variant));
     actions("reclaim", stage.reclaim);
     std::vector<std::string> items;
     for (const workload::Reservation& item : stage.reserve) {
@@ -222,6 +224,25 @@ class Writer {
       line("  time: {{machine: {}, predicted_ns: {}, lower_bound_ns: {}}}", scalar(evidence.time->machine),
            evidence.time->predicted_ns, evidence.time->lower_bound_ns);
     }
+    if (evidence.variants.empty()) return;
+    line("  selections: {}", evidence.selections);
+    line("  variants:");
+    for (const workload::VariantEvidence& item : evidence.variants) write(item);
+  }
+
+  void write(const workload::VariantEvidence& item) {
+    std::string others;
+    for (const workload::VariantEvidence::Instead& other : item.instead) {
+      others += fmt::format("{}{}: {{lower_bound_bytes: {}", others.empty() ? "" : ", ",
+                            scalar(other.variant), other.lower_bound_bytes);
+      if (other.moved_bytes) others += fmt::format(", moved_bytes: {}", *other.moved_bytes);
+      if (other.predicted_ns) others += fmt::format(", predicted_ns: {}", *other.predicted_ns);
+      if (!other.reason.empty()) others += fmt::format(", reason: {}", scalar(other.reason));
+      others += '}';
+    }
+    line("    - {{{}: {}, chosen: {}, instead: {{{}}}}}",
+         item.about == workload::Question::About::value ? "value" : "stage", scalar(item.name),
+         scalar(item.chosen), others);
   }
 
   const Program& program_;

@@ -39,6 +39,39 @@ workload::TimeEvidence read_time(Context& context, const Node& node) {
   return time;
 }
 
+/// `{value: rot1, chosen: seeded, instead: {full: {lower_bound_bytes: 123, moved_bytes: 456}}}`.
+workload::VariantEvidence read_variant(Context& context, const Node& node) {
+  workload::VariantEvidence item;
+  MapReader map(context, node, "a variant");
+  const Node* name = map.get("stage");
+  if (name != nullptr) {
+    item.about = workload::Question::About::stage;
+  } else {
+    name = map.need("value");
+  }
+  if (name != nullptr) item.name = read_text(context, *name, "a name").value_or("");
+  if (const Node* chosen = map.need("chosen"))
+    item.chosen = read_text(context, *chosen, "chosen").value_or("");
+  const Node* others = map.get("instead");
+  map.finish();
+  if (others == nullptr) return item;
+  if (others->kind != Node::Kind::map)
+    context.report("FHR0106", others->place, "instead is no map, expected one from the other variants");
+  for (const Node::Entry& entry : others->entries) {
+    workload::VariantEvidence::Instead& other = item.instead.emplace_back();
+    other.variant = entry.key;
+    MapReader figures(context, *entry.value, "another variant");
+    other.lower_bound_bytes = read_count(context, figures.need("lower_bound_bytes"), "lower_bound_bytes");
+    if (const Node* moved = figures.get("moved_bytes")) other.moved_bytes = read_bytes(context, *moved);
+    if (const Node* ns = figures.get("predicted_ns"))
+      other.predicted_ns = read_unsigned(context, *ns, "predicted_ns");
+    if (const Node* reason = figures.get("reason"))
+      other.reason = read_text(context, *reason, "reason").value_or("");
+    figures.finish();
+  }
+  return item;
+}
+
 /// What follows from the two figures stands there for people, and says the same.
 void check_claims(Context& context, MapReader& map, const workload::Evidence& evidence) {
   constexpr double kStep = 1e-6;  // of the six decimals that are written
@@ -85,6 +118,10 @@ workload::Evidence read_evidence(Context& context, const Node& node) {
     evidence.compacted_bytes = read_bytes(context, *bytes).value_or(0);
   if (const Node* peaks = map.get("peaks")) read_peaks(context, *peaks, evidence);
   if (const Node* time = map.get("time")) evidence.time = read_time(context, *time);
+  evidence.selections = read_count(context, map.get("selections"), "selections");
+  if (const Node* variants = map.get("variants"))
+    for (const auto& item : read_list(context, *variants, "variants"))
+      evidence.variants.push_back(read_variant(context, *item));
   map.finish();
   return evidence;
 }

@@ -23,8 +23,10 @@ constexpr Explanation kAnswers[] = {
      "the "
      "search shorter."},
     {"FHR0903",
-     "More bytes move, a peak is higher, or the predicted time is longer than what the file of `--baseline` "
-     "records. The line says what grew, and by how much.",
+     "More bytes move, a peak is higher, the predicted time is longer, or (of `fheres compile`) the gap to "
+     "the "
+     "lower bound is wider than what the file of `--baseline` records. The line says what grew, and by how "
+     "much.",
      "", "Where that is intended, record a new baseline: `fheres explain FILE --json > baseline.json`."},
     {"FHR0904",
      "The run went through, and an output, decrypted, is further from its clear-text shadow, or from what "

@@ -113,6 +113,12 @@ constexpr Explanation kStages[] = {
      "A Plan that is to place a workload's values has its values, stages and outputs: the same names, sizes "
      "and order.",
      "", "Compile the workload again, or bring the Plan up to it by hand; the message names what differs."},
+    {"FHR0523",
+     "A Plan says which variant a value or a stage has, where its workload leaves that to the compiler: the "
+     "form of a "
+     "key or a plaintext, or how a stage switches keys. This one is not among those that the workload "
+     "allows.",
+     "", "Compile the workload again; `form: auto` and `choose` in the workload say what is left open."},
 };
 
 }  // namespace

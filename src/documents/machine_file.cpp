@@ -218,6 +218,7 @@ Machine read_machine_fields(Context& context, MapReader& map) {
   if (const Node* list = map.get("copies"))
     for (const auto& item : read_list(context, *list, "copies")) read_copy(context, *item, machine);
   if (const Node* rate = map.get("expansion")) machine.expansion = read_rate(context, *rate, "expansion");
+  if (const Node* rate = map.get("compaction")) machine.compaction = read_rate(context, *rate, "compaction");
   if (const Node* time = map.get("stage")) machine.stage_ns = read_time(context, *time, "stage").value_or(0);
   if (const Node* list = map.get("operations"))
     for (const auto& item : read_list(context, *list, "operations")) read_operation(context, *item, machine);
@@ -258,6 +259,7 @@ std::string machine_yaml(const Machine& machine, const std::string& description,
   }
   text += fmt::format("full_duplex: {}\n", machine.full_duplex);
   if (machine.expansion) text += fmt::format("expansion: {}\n", quantity(*machine.expansion, kRates));
+  if (machine.compaction) text += fmt::format("compaction: {}\n", quantity(*machine.compaction, kRates));
   if (machine.stage_ns > 0) text += fmt::format("stage: {}\n", quantity(machine.stage_ns, kTimes));
   if (!machine.copies.empty()) text += "copies:\n";
   for (const workload::CopyTimes& times : machine.copies) {

@@ -47,6 +47,8 @@ workload::ProgramStageDraft read_plan_stage(Context& context, const Node& node) 
   if (const Node* name = map.need("name")) {
     if (const auto read = read_name(context, *name, "a stage's name")) stage.name = *read;
   }
+  if (const Node* variant = map.get("variant"))
+    stage.variant = read_text(context, *variant, "variant").value_or("");
   if (const Node* list = map.get("reclaim")) stage.reclaim = read_actions(context, *list);
   if (const Node* list = map.get("reserve")) stage.reserve = read_reservations(context, *list);
   if (const Node* list = map.get("enter")) stage.enter = read_actions(context, *list);

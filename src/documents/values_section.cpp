@@ -117,7 +117,9 @@ void read_key(Context& context, MapReader& map, ValueDraft& draft) {
   }
   if (const Node* form = map.get("form")) {
     draft.form_place = form->place;
-    draft.seeded = read_choice(context, *form, "form", {"full", "seeded"}) == 1u;
+    const auto word = read_choice(context, *form, "form", {"full", "seeded", "auto"});
+    draft.seeded = word == 1u;
+    draft.choose_form = word == 2u;
   }
   read_level(context, map, true, draft);
 }
@@ -147,7 +149,9 @@ void read_kind(Context& context, const Node& node, ValueDraft& draft) {
     }
     if (const Node* form = map.get("form")) {
       draft.form_place = form->place;
-      draft.compact = read_choice(context, *form, "form", {"prepared", "compact"}) == 1u;
+      const auto word = read_choice(context, *form, "form", {"prepared", "compact", "auto"});
+      draft.compact = word == 1u;
+      draft.choose_form = word == 2u;
     }
   } else {
     read_key(context, map, draft);
@@ -247,6 +251,8 @@ void read_value(Context& context, const Node::Entry& entry, bool plan, std::vect
   }
   if (plan) {
     if (const Node* backing = map.get("backing")) draft.backing = read_name(context, *backing, "backing");
+    if (const Node* variant = map.get("variant"))
+      draft.variant = read_text(context, *variant, "variant").value_or("");
   }
   if (kind) {
     read_kind(context, *kind->value, draft);
@@ -259,6 +265,11 @@ void read_value(Context& context, const Node::Entry& entry, bool plan, std::vect
   }
   read_common(context, map, plan, draft);
   map.finish();
+  if (draft.kind == ValueKind::plaintext && draft.choose_form && draft.source) {
+    context.report(
+        "FHR0113", draft.form_place,
+        fmt::format("`form: auto` of `{}` stands beside `source`, which settles it", draft.name.text));
+  }
   // The name exists, whatever is wrong with the rest: so its uses are not reported as well.
   values.push_back(std::move(draft));
 }

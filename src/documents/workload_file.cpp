@@ -1,3 +1,5 @@
+#include <set>
+
 #include <fmt/format.h>
 
 #include "expand.hpp"
@@ -80,6 +82,35 @@ std::optional<PlanDraft> read_stage_plan(Context& context, const Node::Entry& en
   return plan;
 }
 
+/// `whole`, `auto`, or how many output limbs at a time.
+void read_key_switch(Context& context, const Node& node, StageDraft& stage) {
+  stage.key_switch_place = node.place;
+  if (node.kind == Node::Kind::scalar && (node.text == "whole" || node.text == "auto")) {
+    stage.choose_key_switch = node.text == "auto";
+    return;
+  }
+  if (const auto limbs = read_integer(context, node, "key_switch", 1, 255))
+    stage.key_switch_group = static_cast<int>(*limbs);
+}
+
+/// `all`, or a list of `form`, `level` and `key_switch`: left to the compiler wherever nothing else is said.
+void read_choose(Context& context, const Node& node, workload::WorkloadDraft& draft) {
+  const std::vector<std::string> words{"form", "level", "key_switch"};
+  std::set<std::size_t> chosen;
+  if (node.kind == Node::Kind::scalar) {
+    if (read_choice(context, node, "choose", {"all"})) chosen = {0, 1, 2};
+  } else {
+    for (const auto& item : read_list(context, node, "choose"))
+      if (const auto word = read_choice(context, *item, "choose", words)) chosen.insert(*word);
+  }
+  for (workload::ValueDraft& value : draft.world.values) {
+    if (chosen.contains(0) && !value.form_place.known()) value.choose_form = true;
+    if (chosen.contains(1) && !value.level) value.choose_level = true;
+  }
+  for (StageDraft& stage : draft.stages)
+    if (chosen.contains(2) && !stage.key_switch_place.known()) stage.choose_key_switch = true;
+}
+
 StageDraft read_stage(Context& context, const Node& node) {
   StageDraft stage;
   MapReader map(context, node, "a stage");
@@ -108,6 +139,8 @@ StageDraft read_stage(Context& context, const Node& node) {
         stage.body_is_given || require->kind != Node::Kind::map || !require->entries.empty();
     stage.require = read_requirements(context, *require);
   }
+  const Node::Entry* key_switch = map.entry("key_switch");
+  if (key_switch) read_key_switch(context, *key_switch->value, stage);
   const Node::Entry* reserve = map.entry("reserve");
   if (reserve) {
     stage.reserve = read_reserve(context, *reserve->value);
@@ -125,6 +158,11 @@ StageDraft read_stage(Context& context, const Node& node) {
                      fmt::format("`{}` stands beside `plan`, which settles it", other),
                      "move it into the plan");
     }
+  }
+  if (stage.choose_key_switch && (stage.reserve || (stage.plan && stage.plan->reserve))) {
+    context.report("FHR0113", stage.key_switch_place,
+                   "`key_switch: auto` stands beside a list of reservations, which leaves nothing to choose",
+                   "`reserve: auto` takes what the choice needs");
   }
   map.finish();
   return stage;
@@ -186,6 +224,7 @@ workload::WorkloadDraft read_workload(Context& context, MapReader& document) {
       context.report("FHR0105", stages->place, "stages is empty, expected at least one");
     }
   }
+  if (const Node* choose = document.get("choose")) read_choose(context, *choose, draft);
   if (const Node* checks = document.get("checks")) {
     MapReader map(context, *checks, "checks");
     draft.checks.tolerance = read_tolerance(context, map).value_or(draft.checks.tolerance);

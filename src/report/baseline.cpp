@@ -71,6 +71,8 @@ std::optional<Measures> measures_of(const Json& json) {
   const Json* time = find(json, {"evidence", "time", "predicted_ns"});
   if (time == nullptr) time = find(json, {"plan", "predicted", "makespan_ns"});
   if (time != nullptr && time->is_number()) measures.predicted_ns = time->get<double>();
+  if (const Json* gap = find(json, {"evidence", "gap"}); gap != nullptr && gap->is_number())
+    measures.gap = gap->get<double>();
   if (!measures.moved_bytes && measures.peaks.empty()) return std::nullopt;
   return measures;
 }
@@ -85,6 +87,10 @@ std::vector<std::string> worse(const Measures& now, const Measures& baseline) {
     if (was != baseline.peaks.end() && charged > was->second)
       lines.push_back(growth("peak at " + at, charged, was->second));
   }
+  const bool less = now.moved_bytes && baseline.moved_bytes && *now.moved_bytes < *baseline.moved_bytes;
+  if (now.gap && baseline.gap && *now.gap > *baseline.gap && !less)
+    lines.push_back(
+        fmt::format("gap to the lower bound {:.2f}%, was {:.2f}%", *now.gap * 100, *baseline.gap * 100));
   if (now.predicted_ns && baseline.predicted_ns && *now.predicted_ns > *baseline.predicted_ns) {
     lines.push_back(fmt::format("predicted time {}, was {} (+{})", format_duration(*now.predicted_ns),
                                 format_duration(*baseline.predicted_ns),

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include <fheres/report/compile_report.hpp>
@@ -39,6 +41,8 @@ const char* kind_name(compile::Line::Kind kind) {
       return "only_copy";
     case compile::Line::Kind::placement:
       return "placement";
+    case compile::Line::Kind::confined:
+      return "confined";
   }
   return "";
 }
@@ -61,6 +65,61 @@ std::string peaks_table(const Compiled& compiled) {
   return table.render();
 }
 
+/// What is proven at `place`, and every line of the proof at its own.
+std::vector<Finding> findings_of(const Infeasible& infeasible, const workload::Place& place) {
+  const std::string whole =
+      fmt::format("{}, {} too much", infeasible.reason, format_exact_bytes(infeasible.short_by));
+  std::vector<Finding> findings{{kInfeasible, place, whole, ""}};
+  for (const compile::Line& line : infeasible.lines) {
+    if (!line.place.known()) continue;
+    findings.push_back(
+        {kInfeasible, line.place,
+         fmt::format("{}: one of the lines that cannot hold together in {}", line.text(),
+                     infeasible.stage.empty() ? "initial placement" : "stage " + infeasible.stage),
+         ""});
+  }
+  return findings;
+}
+
+/// A line for each combination of what could be chosen and what was, with what the best other variant comes to.
+std::string variants_table(const Evidence& evidence) {
+  struct Row {
+    std::string what, chosen, instead;
+    std::vector<std::string> names;
+  };
+  std::vector<Row> rows;
+  for (const workload::VariantEvidence& item : evidence.variants) {
+    std::string instead;
+    for (const workload::VariantEvidence::Instead& other : item.instead) {
+      std::string text;
+      if (other.moved_bytes) {
+        text = format_bytes(*other.moved_bytes) + " moved";
+      } else {
+        text = fmt::format("at least {} moved{}", format_bytes(other.lower_bound_bytes),
+                           other.reason.empty() ? "" : ", no plan found");
+      }
+      instead += fmt::format("{}{}: {}", instead.empty() ? "" : "; ", other.variant, text);
+    }
+    const std::string what = item.about == workload::Question::About::stage ? "stages" : "values";
+    const auto same = std::find_if(rows.begin(), rows.end(), [&](const Row& row) {
+      return row.what == what && row.chosen == item.chosen && row.instead == instead;
+    });
+    if (same == rows.end()) {
+      rows.push_back({what, item.chosen, instead, {item.name}});
+    } else {
+      same->names.push_back(item.name);
+    }
+  }
+  if (rows.empty()) return {};
+  Table table({{"of"}, {"chosen"}, {"instead"}});
+  for (const Row& row : rows) {
+    std::string of = row.names.front();
+    if (row.names.size() > 1) of += fmt::format(" and {} more {}", row.names.size() - 1, row.what);
+    table.add({of, row.chosen, row.instead});
+  }
+  return table.render() + "\n";
+}
+
 std::string place_text(const workload::Place& place) {
   return place.known() ? fmt::format("{}:{}:{}", place.file.str(), place.line, place.column) : std::string();
 }
@@ -72,6 +131,25 @@ std::string gap_text(const Evidence& evidence) {
   const auto gap = evidence.gap();
   if (!gap) return "and no bound above 0 is known";
   return fmt::format("{:.1f}% over the lower bound", *gap * 100);
+}
+
+static Json variants_json(const std::vector<workload::VariantEvidence>& variants) {
+  Json list = Json::array();
+  for (const workload::VariantEvidence& item : variants) {
+    Json instead = Json::array();
+    for (const workload::VariantEvidence::Instead& other : item.instead) {
+      instead.push_back({{"variant", other.variant},
+                         {"lower_bound_bytes", other.lower_bound_bytes},
+                         {"moved_bytes", other.moved_bytes ? Json(*other.moved_bytes) : Json(nullptr)},
+                         {"predicted_ns", other.predicted_ns ? Json(*other.predicted_ns) : Json(nullptr)},
+                         {"reason", other.reason.empty() ? Json(nullptr) : Json(other.reason)}});
+    }
+    list.push_back({{"about", item.about == workload::Question::About::stage ? "stage" : "value"},
+                    {"name", item.name},
+                    {"chosen", item.chosen},
+                    {"instead", std::move(instead)}});
+  }
+  return list;
 }
 
 Json to_json(const Evidence& evidence) {
@@ -98,6 +176,10 @@ Json to_json(const Evidence& evidence) {
     json["time"] = {{"machine", evidence.time->machine},
                     {"predicted_ns", evidence.time->predicted_ns},
                     {"lower_bound_ns", evidence.time->lower_bound_ns}};
+  }
+  if (!evidence.variants.empty()) {
+    json["selections"] = evidence.selections;
+    json["variants"] = variants_json(evidence.variants);
   }
   return json;
 }
@@ -138,6 +220,7 @@ std::string compile_text(const compile::Outcome& outcome, const std::string& nam
   if (const auto* compiled = std::get_if<Compiled>(&outcome)) {
     const Evidence& evidence = *compiled->program.evidence;
     text += attempts_table(compiled->attempts) + "\n" + peaks_table(*compiled) + "\n";
+    text += variants_table(evidence);
     if (evidence.time) {
       text += fmt::format("predicted on {}: {:.3f} ms, at least {:.3f} ms\n\n", evidence.time->machine,
                           static_cast<double>(evidence.time->predicted_ns) / 1e6,
@@ -163,6 +246,35 @@ std::string compile_text(const compile::Outcome& outcome, const std::string& nam
     text += "inconclusive: no plan was found that replays, and no proof that there is none\n";
   }
   return text;
+}
+
+std::vector<Case> compile_cases(const compile::Outcome& outcome, const std::vector<Part>& stages,
+                                const workload::Place& document) {
+  const auto* infeasible = std::get_if<Infeasible>(&outcome);
+  const auto* inconclusive = std::get_if<Inconclusive>(&outcome);
+  std::vector<Case> cases;
+  const auto add = [&](const std::string& name, bool fails, const workload::Place& place) {
+    Case& item = cases.emplace_back();
+    item.name = name;
+    if (fails) {
+      item.result = Case::Result::failed;
+      item.findings = findings_of(*infeasible, place.known() ? place : document);
+    } else if (infeasible != nullptr || inconclusive != nullptr) {
+      item.result = Case::Result::skipped;
+      item.reason = infeasible != nullptr ? "no plan serves every stage" : "no plan was found";
+    }
+  };
+  if (inconclusive != nullptr) {
+    Case& item = cases.emplace_back();
+    item.name = "plan";
+    item.result = Case::Result::undecided;
+    item.findings = {{kInconclusive, document, inconclusive->reason, ""}};
+    item.detail = attempts_table(inconclusive->attempts);
+  }
+  add("initial placement", infeasible != nullptr && infeasible->stage.empty(), document);
+  for (const Part& stage : stages)
+    add(stage.text, infeasible != nullptr && infeasible->stage == stage.text, stage.place);
+  return cases;
 }
 
 }  // namespace fheres::report

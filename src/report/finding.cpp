@@ -2,13 +2,6 @@
 #include <fheres/report/text.hpp>
 
 namespace fheres::report {
-namespace {
-
-constexpr const char* kInfeasible = "FHR0901";
-constexpr const char* kInconclusive = "FHR0902";
-
-}  // namespace
-
 std::vector<Case> cases_of(const workload::Rehearsal& rehearsal, const std::vector<Part>& parts,
                            const workload::Place& document) {
   std::vector<Case> cases;

@@ -38,6 +38,7 @@ Json machine_json(const workload::Machine& machine) {
           {"observed",
            {{"full_duplex", machine.full_duplex},
             {"expansion_bytes_per_second", machine.expansion ? Json(*machine.expansion) : Json(nullptr)},
+            {"compaction_bytes_per_second", machine.compaction ? Json(*machine.compaction) : Json(nullptr)},
             {"stage_ns", machine.stage_ns},
             {"copies", std::move(copies)},
             {"operations", std::move(operations)}}}};

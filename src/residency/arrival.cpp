@@ -1,5 +1,6 @@
 // Asynchronous arrivals: who waits for them, and how they end (R21 to R23).
 #include <algorithm>
+#include <utility>
 
 #include <fheres/base/clock.hpp>
 
@@ -13,8 +14,9 @@ Arriving* Core::arriving(HandleId value, Location at) {
   return found == arrivals.end() ? nullptr : &*found;
 }
 
-void Core::end_arrival(const Arriving& arrived) {
-  state.settle(arrived.value, arrived.at);
+// That it is there. It may be protected still, until it is settled.
+void Core::tell_arrival(Arriving& arrived) {
+  if (std::exchange(arrived.told, true)) return;
   // Reports are numbered without gaps, so the place of one in the ring follows from its number.
   if (trace.empty() || arrived.sequence < trace.front().sequence) return;
   const std::uint64_t place = arrived.sequence - trace.front().sequence;
@@ -45,6 +47,22 @@ void Core::await(HandleId value, Location at) {
   reap();
 }
 
+void Core::settle(HandleId value, Location at) {
+  await(value, at);
+  const std::lock_guard lock(mutex);
+  if (!closed) end_arrivals({{ValuePlace{value, at}}});
+}
+
+void Core::end_arrivals(std::span<const ValuePlace> places) {
+  for (const ValuePlace& place : places) {
+    Arriving* arrived = arriving(place.value, place.at);
+    if (arrived == nullptr || !complete(arrived->ready)) continue;
+    tell_arrival(*arrived);
+    state.settle(place.value, place.at);
+    arrivals.erase(arrivals.begin() + (arrived - arrivals.data()));
+  }
+}
+
 void Core::order_after_arrival(const memory::Stream& stream, HandleId value, Location at) {
   memory::Event ready;
   {
@@ -64,7 +82,7 @@ void Core::settle_for(const Action& action) {
     const std::lock_guard lock(mutex);
     in_the_way = state.arrivals_in_the_way(action);
   }
-  for (const ValuePlace& end : in_the_way) await(end.value, end.at);
+  for (const ValuePlace& end : in_the_way) settle(end.value, end.at);
 }
 
 }  // namespace fheres::residency

@@ -93,7 +93,7 @@ Core::Core(std::shared_ptr<memory::Driver> machine, ManagerOptions given)
 
 Core::~Core() {
   // Only pending tokens can be left: every other token keeps this object alive.
-  reap();
+  reap(true);
   for (Arriving& a : arrivals)
     for (memory::Block* block : {&a.staging, &a.temporary})
       if (*block) keep_forever(std::move(*block));
@@ -116,7 +116,7 @@ bool Core::complete(const memory::Event& event) const noexcept {
   }
 }
 
-void Core::reap() {
+void Core::reap(bool all) {
   std::erase_if(pending, [&](Pending& p) {
     if (p.forever) return false;
     std::erase_if(p.events, [&](const memory::Event& e) { return complete(e); });
@@ -124,9 +124,18 @@ void Core::reap() {
     for (const HandleId value : p.values) state.unprotect(value, p.at, State::Token::pending);
     return true;
   });
-  std::erase_if(arrivals, [&](const Arriving& a) {
-    if (!complete(a.ready)) return false;
-    end_arrival(a);
+  // Where only settling ends them, the first of a location that is not complete is as many as need to be asked: hundreds
+  // may be queued, and each of them asks.
+  BitSet under_way;
+  std::erase_if(arrivals, [&](Arriving& a) {
+    if (options.arrivals_end_when_settled && !all && (a.told || under_way.has(a.at.index()))) return false;
+    if (!complete(a.ready)) {
+      under_way.set(a.at.index(), true);
+      return false;
+    }
+    tell_arrival(a);
+    if (options.arrivals_end_when_settled && !all) return false;
+    state.settle(a.value, a.at);
     return true;
   });
 }
@@ -139,8 +148,9 @@ std::pair<State, Layout> Core::observed() {
     if (p.forever || !std::all_of(p.events.begin(), p.events.end(), done)) continue;
     for (const HandleId value : p.values) copy.unprotect(value, p.at, State::Token::pending);
   }
+  if (options.arrivals_end_when_settled) return {std::move(copy), std::move(addresses)};
   for (const Arriving& a : arrivals)
-    if (complete(a.ready)) settle(copy, addresses, {a.value, a.at});
+    if (complete(a.ready)) residency::settle(copy, addresses, {a.value, a.at});
   return {std::move(copy), std::move(addresses)};
 }
 
@@ -221,7 +231,7 @@ void Core::wait_for_pending() {
     {
       const std::lock_guard lock(mutex);
       check_open();
-      reap();
+      reap(true);
       for (const Pending& p : pending) events.insert(events.end(), p.events.begin(), p.events.end());
       for (const Arriving& a : arrivals) events.push_back(a.ready);
     }
@@ -263,7 +273,7 @@ void Core::close(bool wait, bool force) {
   std::vector<Stored> freed;
   {
     const std::lock_guard lock(mutex);
-    reap();
+    reap(true);
     if (!force) {
       Protection counts;
       for (const ValueRecord& record : state.records())
@@ -294,7 +304,7 @@ void Core::abandon() noexcept {
     {
       const std::lock_guard lock(mutex);
       if (closed) return;
-      reap();
+      reap(true);
       std::size_t protections = 0;
       for (const ValueRecord& record : state.records())
         for (const Materialization& m : record.materializations)

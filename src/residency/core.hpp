@@ -54,6 +54,7 @@ struct Arriving {
   std::uint64_t sequence = 0;  // of its report
   std::int64_t stall_ns = 0;
   std::uint32_t device_waits = 0;
+  bool told = false;  // its report says that it is there
 };
 
 /// Blocks that are carved out of a reservation and not adopted.
@@ -118,8 +119,9 @@ class Core : public std::enable_shared_from_this<Core> {
 
   // With the mutex held.
   void check_open() const;  // ReentrancyError, ClosedError
-  /// Ends pending tokens whose consumers are done (R33), and arrivals that are complete (R23).
-  void reap();
+  /// Ends pending tokens whose consumers are done (R33), and arrivals that are complete, unless they have to be settled;
+  /// with `all` those too, at the manager's end (R23).
+  void reap(bool all = false);
   Arriving* arriving(HandleId value, Location at);  // null: nothing is on its way there
   /// These events have been waited for: reap need not ask about them again.
   void end_events(std::span<const memory::Event> done);
@@ -147,11 +149,15 @@ class Core : public std::enable_shared_from_this<Core> {
   std::optional<memory::DeviceMemory> observe(std::optional<Location> at) const noexcept;
   bool complete(const memory::Event& event) const noexcept;
   // Arrivals (arrival.cpp).
-  /// Waits on the host until what arrives at `at`, if anything does, is there, and ends it.
+  /// Waits on the host until what arrives at `at`, if anything does, is there.
   void await(HandleId value, Location at);
+  /// The same, and ends the arrival (R23).
+  void settle(HandleId value, Location at);
   /// Work that comes later in `stream` starts after the value's arrival at `at`, if one is under way (R22).
   void order_after_arrival(const memory::Stream& stream, HandleId value, Location at);
-  /// Waits for the arrivals that the action would take an end from (R23).
+  /// With the mutex held: ends those arrivals that are known to be complete.
+  void end_arrivals(std::span<const ValuePlace> places);
+  /// Settles the arrivals that the action would take an end from (R23).
   void settle_for(const Action& action);
 
   // Values (values.cpp).
@@ -193,7 +199,7 @@ class Core : public std::enable_shared_from_this<Core> {
   void abandon() noexcept;
 
  private:
-  void end_arrival(const Arriving& arrived);
+  void tell_arrival(Arriving& arrived);
   void wait_for_pending();
   void force_end();
   Bytes compact(memory::Region& storage, Bytes bytes);

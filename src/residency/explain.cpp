@@ -126,6 +126,16 @@ class DryRun {
     }
   }
 
+  /// R23: the body has waited for what it has read.
+  void settle_reads(std::span<const ValuePlace> reads) {
+    if (!out_.feasible) return;
+    for (const ValuePlace& read : reads) {
+      if (read.value.manager != state_.manager() || !state_.arriving().has(read.value.serial)) continue;
+      const Materialization* there = state_.record(read.value).at(read.at);
+      if (there != nullptr && there->arrival) settle(state_, layout_, read);
+    }
+  }
+
   void produce(std::span<const Production> list, std::span<const Carved> outputs) {
     for (std::size_t i = 0; i < list.size() && out_.feasible; ++i) {
       const Production& item = list[i];
@@ -395,6 +405,7 @@ Simulation simulate(State state, Layout layout, const Plan& plan, Detail detail,
   run.actions(Phase::enter, plan.enter);
   run.prefetch(plan.prefetch);
   run.body(plan.workspace, plan.produce);
+  run.settle_reads(plan.reads);
   run.actions(Phase::exit, plan.exit);
   return run.finish();
 }

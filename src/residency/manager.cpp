@@ -1,4 +1,5 @@
 #include <stdexcept>
+#include <unordered_set>
 
 #include <fmt/format.h>
 
@@ -90,7 +91,7 @@ void Manager::settle(HandleId value, Location at) {
     core_->check_open();
     if (const auto refusal = core_->state.check_resident(value, at)) raise(*refusal, core_->state);
   }
-  core_->await(value, at);
+  core_->settle(value, at);
 }
 
 void Manager::settle_for(const Action& action) {
@@ -104,11 +105,11 @@ void Manager::settle_for(const Action& action) {
 std::vector<HandleId> Manager::arriving(std::span<const HandleId> values, Location at) const {
   const std::lock_guard lock(core_->mutex);
   core_->check_open();
-  std::vector<HandleId> found;
-  for (const HandleId value : values) {
-    const Arriving* on_its_way = core_->arriving(value, at);
-    if (on_its_way != nullptr && !core_->complete(on_its_way->ready)) found.push_back(value);
-  }
+  const std::unordered_set<HandleId> wanted(values.begin(), values.end());
+  std::vector<HandleId> found;  // in the order in which they were queued
+  for (const Arriving& on_its_way : core_->arrivals)
+    if (on_its_way.at == at && wanted.contains(on_its_way.value) && !core_->complete(on_its_way.ready))
+      found.push_back(on_its_way.value);
   return found;
 }
 

@@ -17,12 +17,17 @@ void name_values(std::span<const Action> actions, std::vector<HandleId>& into) {
 }  // namespace
 
 template <class Simulate>
-Explanation PlanRun::explain(const std::string& name, std::span<const HandleId> values,
-                             std::optional<std::uint64_t> expected, Simulate run) {
+Explanation PlanRun::explain(const std::string& name, std::vector<HandleId> values,
+                             std::span<const ValuePlace> reads, std::optional<std::uint64_t> expected,
+                             Simulate run) {
   auto [state, addresses] = [&] {
     const std::lock_guard lock(core_.mutex);
     core_.compare_version(expected);  // R49: before reaping
     core_.reap();
+    // What the body reads ends its arrival, if it is one.
+    for (const ValuePlace& read : reads)
+      if (read.value.manager == core_.id && core_.state.arriving().has(read.value.serial))
+        values.push_back(read.value);
     report_ = {};
     report_.plan = name;
     report_.version_before = report_.version_after = core_.state.version();
@@ -46,16 +51,17 @@ Explanation PlanRun::preflight(const Plan& plan, std::optional<std::uint64_t> ex
   for (const auto* actions : {&plan.reclaim, &plan.enter, &plan.prefetch, &plan.exit})
     name_values(*actions, values);
   for (const Production& item : plan.produce) values.push_back(item.value);
-  return explain(plan.name, values, expected, [&](State state, Layout layout, Detail detail) {
-    return simulate(std::move(state), std::move(layout), plan, detail).explanation;
-  });
+  return explain(plan.name, std::move(values), plan.reads, expected,
+                 [&](State state, Layout layout, Detail detail) {
+                   return simulate(std::move(state), std::move(layout), plan, detail).explanation;
+                 });
 }
 
 Explanation PlanRun::preflight(const std::string& name, std::span<const Action> list,
                                std::optional<std::uint64_t> expected) {
   std::vector<HandleId> values;
   name_values(list, values);
-  return explain(name, values, expected, [&](State state, Layout layout, Detail detail) {
+  return explain(name, std::move(values), {}, expected, [&](State state, Layout layout, Detail detail) {
     return simulate(std::move(state), std::move(layout), name, list, detail).explanation;
   });
 }

@@ -30,8 +30,9 @@ class PlanRun {
 
  private:
   template <class Simulate>
-  Explanation explain(const std::string& name, std::span<const HandleId> values,
-                      std::optional<std::uint64_t> expected, Simulate simulate);
+  Explanation explain(const std::string& name, std::vector<HandleId> values,
+                      std::span<const ValuePlace> reads, std::optional<std::uint64_t> expected,
+                      Simulate simulate);
 
   Core& core_;
   const TransferStreams& streams_;

@@ -61,7 +61,7 @@ void Scope::Body::end() {
 }
 
 // R39: consumers of what exit removes are waited for, without a lock; exit itself then refuses rather than
-// waits.
+// waits. What the body has read has arrived, and is settled (R23).
 void Scope::Body::wait_for_consumers() const {
   std::vector<memory::Event> events;
   {
@@ -74,13 +74,17 @@ void Scope::Body::wait_for_consumers() const {
       });
       if (named) events.insert(events.end(), p.events.begin(), p.events.end());
     }
-    for (const Action& action : plan.exit)  // R23
-      for (const ValuePlace& end : core->state.arrivals_in_the_way(action))
-        if (const Arriving* a = core->arriving(end.value, end.at)) events.push_back(a->ready);
+    const auto await = [&](const ValuePlace& end) {  // R23
+      if (const Arriving* a = core->arriving(end.value, end.at)) events.push_back(a->ready);
+    };
+    for (const ValuePlace& read : plan.reads) await(read);
+    for (const Action& action : plan.exit)
+      for (const ValuePlace& end : core->state.arrivals_in_the_way(action)) await(end);
   }
   for (const memory::Event& event : events) core->driver->synchronize(event);
   const std::lock_guard lock(core->mutex);
   core->end_events(events);
+  core->end_arrivals(plan.reads);
 }
 
 Scope::Scope(std::unique_ptr<Body> body) : body_(std::move(body)) {}

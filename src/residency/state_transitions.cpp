@@ -276,6 +276,11 @@ std::vector<ValuePlace> State::arrivals_in_the_way(const Action& action) const {
       std::none_of(record.materializations.begin(), record.materializations.end(),
                    [](const Materialization& m) { return m.arrival.has_value(); }))
     return found;
+  if (const auto* ensure = std::get_if<Ensure>(&action)) {
+    const Materialization* there = record.at(ensure->at);
+    if (!ensure->asynchronous && there != nullptr && there->arrival) found.push_back({value, ensure->at});
+    return found;
+  }
   std::optional<Location> gone;
   if (const auto* drop = std::get_if<Drop>(&action)) gone = drop->at;
   if (const auto* move = std::get_if<Move>(&action)) {
@@ -283,7 +288,6 @@ std::vector<ValuePlace> State::arrivals_in_the_way(const Action& action) const {
     if (source == nullptr || source->at == move->to) return found;
     gone = source->at;
   }
-  if (std::holds_alternative<Ensure>(action)) return found;
   for (const Materialization& m : record.materializations) {
     const auto reads_it = [&] { return !m.arrival->backing && m.arrival->from == *gone; };
     if (m.arrival && (!gone || m.at == *gone || reads_it())) found.push_back({value, m.at});

@@ -4,6 +4,20 @@
 
 namespace fheres::ring {
 
+void Backend::expand_half(const std::byte* seed, ConstView stored, View copied, View uniform,
+                          const memory::Stream& stream) const {
+  copy(stored, copied, stream);
+  expand(seed, 0, uniform, stream);
+}
+
+void Backend::hoisted_whole(ConstView extended, const Source& source, const std::uint64_t* key,
+                            int key_digits, View special, View out, const memory::Stream& stream) const {
+  shapes::switch_whole(*basis_, extended, special, out, {});
+  const int k = special.limbs;
+  hoisted_product(extended.limb_range(0, k), source, key, key_digits, special, stream);
+  hoisted_product(extended.limb_range(k, out.limbs), source, key, key_digits, out, stream);
+}
+
 void Backend::switch_group(ConstDigits digits, const Source& source, const std::uint64_t* key, int key_digits,
                            View tile, View out, const memory::Stream& stream) const {
   mod_up(digits, tile, stream);

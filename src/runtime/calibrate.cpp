@@ -21,6 +21,7 @@ using workload::Tier;
 constexpr Bytes kSmallestCopy = 64 * kKiB;
 constexpr Bytes kCopyStep = 4;
 constexpr Bytes kDuplexCopy = 64 * kMiB;
+constexpr Bytes kSlide = 4 * kMiB;
 /// A copy each way at once that takes less than so much of both after each other goes on at once.
 constexpr double kDuplexShare = 0.75;
 
@@ -58,6 +59,8 @@ class Calibration {
     measure_copies();
     tell("both directions at once");
     made_.full_duplex = is_full_duplex();
+    tell("a compaction");
+    made_.compaction = compaction();
     tell("a stage's scope");
     made_.stage_ns = stage_ns();
     for (const std::string& preset : options_.presets) {
@@ -145,6 +148,24 @@ class Calibration {
           wait, 1);
     };
     return time(true) < kDuplexShare * time(false);
+  }
+
+  /// Bytes a second that slide down by a piece of typical size, as a compaction copies them (R27).
+  double compaction() {
+    const Bytes bytes = std::min(kDuplexCopy, std::max(options_.largest_copy, kSmallestCopy));
+    const Bytes distance = std::min(kSlide, bytes);
+    const Storage room(driver_, device_, bytes + distance);
+    const memory::Stream stream = driver_.make_stream(device_, "calibration");
+    std::byte* const base = room.first(bytes + distance).data;
+    const double ns = watch_.time(
+        [&] {
+          for (Bytes at = 0; at < bytes; at += distance) {
+            const Bytes piece = std::min(distance, bytes - at);
+            driver_.copy(stream, {device_, base + at, piece}, {device_, base + at + distance, piece});
+          }
+        },
+        [&] { driver_.synchronize(stream); });
+    return static_cast<double>(bytes) * 1e9 / ns;
   }
 
   /// What the host spends on a stage whose values are all there: a scope with reservations, a lease, a wait.

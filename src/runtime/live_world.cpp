@@ -19,6 +19,7 @@ residency::ManagerOptions options_of(const workload::World& world) {
   residency::ManagerOptions options;
   options.budgets = world.budgets();
   options.copies = world.copies();
+  options.arrivals_end_when_settled = true;  // as the rehearsal has it
   return options;
 }
 

@@ -80,6 +80,7 @@ class Session {
     options.budgets = workload_.world.budgets();
     options.copies = workload_.world.copies();
     options.observe_devices = !options_.undisturbed;
+    options.arrivals_end_when_settled = true;  // as the rehearsal has it
     // As many transitions as the stages can have: their reports are completed out of the trace.
     for (const workload::Stage& stage : workload_.stages) {
       if (!stage.plan) continue;
@@ -94,10 +95,11 @@ class Session {
     manager_ = std::make_unique<residency::Manager>(machine_.driver, std::move(options));
     recorder_ = std::make_unique<Recorder>(manager_->planning_state());
     for (const workload::Stage& stage : workload_.stages) {
-      if (!stage.at || stage.body.empty() || evaluators_.contains(*stage.at)) continue;
+      if (!stage.at || stage.body.empty()) continue;
+      const bool first = !contexts_.contains(*stage.at);
       const ckks::Context& context = context_at(*stage.at);
-      evaluators_.emplace(*stage.at, ckks::Evaluator(context));
-      if (!stage.at->is_cuda()) continue;
+      evaluators_.try_emplace({*stage.at, stage.key_switch_group}, context, stage.key_switch_group);
+      if (!first || !stage.at->is_cuda()) continue;
       report_.context_bytes += context.backend().table_bytes();
       consumers_.emplace(*stage.at, machine_.driver->make_stream(*stage.at, "operations"));
       // Copies to the device have a stream of their own: those from it, on the manager's, overtake what is queued.
@@ -235,7 +237,7 @@ class Session {
                           options_.interrupted,
                           [&](std::size_t done) { tell(stage_, operations_before_ + done); }};
       if (!stage.body.empty()) {
-        context.evaluator = &evaluators_.at(*stage.at);
+        context.evaluator = &evaluators_.at({*stage.at, stage.key_switch_group});
         if (stage.at->is_cuda()) context.consumer = consumers_.at(*stage.at);
       }
       annotated([&] { run_body(stage, context, run); });
@@ -424,7 +426,7 @@ class Session {
   std::unique_ptr<Client> client_;
   std::unique_ptr<ValueFiles> files_;
   std::map<Location, ckks::Context> contexts_;
-  std::map<Location, ckks::Evaluator> evaluators_;
+  std::map<std::pair<Location, int>, ckks::Evaluator> evaluators_;  // by group of output limbs too
   std::map<Location, memory::Stream> consumers_;
   residency::TransferStreams arrivals_;
   std::unique_ptr<residency::Manager> manager_;

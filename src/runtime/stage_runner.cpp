@@ -89,26 +89,39 @@ class BodyRunner {
     for (const residency::HandleId value : values) lease_of_.emplace(value, leases_.size() - 1);
   }
 
-  /// The stream waits here, on the device, for each input of these steps that is still on its way.
+  /// The stream waits here, on the device, for the inputs of these steps that are still on their way. Once for all of
+  /// them: a transform reads hundreds, and moments noted around each hold the device up for longer than the copies take.
+  /// The wait is told of the one that arrives last.
   void await_inputs(std::size_t first, std::size_t end) {
-    for (std::size_t step = first; step < end && !arriving_.empty(); ++step) await_inputs(stage_.body[step]);
-  }
-
-  void await_inputs(const workload::BodyOperation& operation) {
-    const auto await = [&](const Operand& operand) {
-      if (operand.from != Operand::From::value) return;
-      const residency::HandleId value = context_.handles[operand.index];
-      if (!is_arriving(value)) return;
-      std::erase(arriving_, value);
-      StallRun& stall = stalls_.emplace_back(
-          StallRun{context_.world.values[operand.index].name.text, operation.result.text, *stage_.at, 0, 0});
-      stamp(stall.start_ns);
-      acquire({&value, 1});
-      stamp(stall.end_ns);
+    if (arriving_.empty()) return;
+    std::vector<std::size_t> wanted;
+    for (std::size_t step = first; step < end; ++step) {
+      const workload::BodyOperation& operation = stage_.body[step];
+      const auto want = [&](const Operand& operand) {
+        if (operand.from != Operand::From::value || !is_arriving(context_.handles[operand.index])) return;
+        if (std::find(wanted.begin(), wanted.end(), operand.index) == wanted.end())
+          wanted.push_back(operand.index);
+      };
+      for (const Operand& operand : operation.operands) want(operand);
+      if (operation.key) want(*operation.key);
+      for (const Operand& key : operation.keys) want(key);
+    }
+    if (wanted.empty()) return;
+    const auto place = [&](std::size_t value) {
+      return std::find(arriving_.begin(), arriving_.end(), context_.handles[value]);
     };
-    for (const Operand& operand : operation.operands) await(operand);
-    if (operation.key) await(*operation.key);
-    for (const Operand& key : operation.keys) await(key);
+    const std::size_t last = *std::max_element(
+        wanted.begin(), wanted.end(), [&](std::size_t x, std::size_t y) { return place(x) < place(y); });
+    std::vector<residency::HandleId> values;
+    for (const std::size_t value : wanted) values.push_back(context_.handles[value]);
+    std::erase_if(arriving_, [&](residency::HandleId value) {
+      return std::find(values.begin(), values.end(), value) != values.end();
+    });
+    StallRun& stall = stalls_.emplace_back(
+        StallRun{context_.world.values[last].name.text, stage_.body[first].result.text, *stage_.at, 0, 0});
+    stamp(stall.start_ns);
+    acquire(values);
+    stamp(stall.end_ns);
   }
 
   residency::BlockView view(std::size_t value) const {
@@ -262,7 +275,7 @@ class BodyRunner {
   residency::Allocation workspace_;
   std::vector<residency::Allocation> outputs_;
   std::vector<residency::HandleId> inputs_;
-  std::vector<residency::HandleId> arriving_;  // not leased yet
+  std::vector<residency::HandleId> arriving_;  // not leased yet, in the order in which they were queued
   std::vector<residency::Lease> leases_;
   std::map<residency::HandleId, std::size_t> lease_of_;
   std::deque<std::int64_t> marks_;

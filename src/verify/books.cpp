@@ -1,5 +1,7 @@
 #include "verify/books.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include <fheres/base/check.hpp>
@@ -7,6 +9,7 @@
 namespace fheres::verify {
 namespace {
 
+constexpr std::size_t kNamedBlocks = 3;
 constexpr int kIndexShift = 16, kKindShift = 56;
 
 }  // namespace
@@ -37,6 +40,14 @@ std::string describe(Addresses::Key block, const workload::World& world) {
       return fmt::format("the staging of {}", name());
   }
   FHERES_CHECK(false);
+}
+
+std::string describe(const std::vector<Addresses::Key>& blocks, const workload::World& world) {
+  std::string names;
+  for (std::size_t i = 0; i < std::min(blocks.size(), kNamedBlocks); ++i)
+    names += (names.empty() ? "" : ", ") + describe(blocks[i], world);
+  if (blocks.size() > kNamedBlocks) names += fmt::format(" and {} more", blocks.size() - kNamedBlocks);
+  return names;
 }
 
 Books::Books(const workload::World& world) : accounts_(Location::kCount) {

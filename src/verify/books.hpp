@@ -20,6 +20,8 @@ BlockOf kind_of(Addresses::Key key);
 std::size_t index_of(Addresses::Key key);
 /// For people.
 std::string describe(Addresses::Key block, const workload::World& world);
+/// Of several the first few, and how many more there are.
+std::string describe(const std::vector<Addresses::Key>& blocks, const workload::World& world);
 
 /// What one location is charged, and its addresses where it has some of its own (a budgeted pinned or cuda
 /// location).

@@ -1,9 +1,11 @@
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include <fheres/verify/checks.hpp>
+#include <fheres/workload/variants.hpp>
 
 #include "verify/against_workload.hpp"
 
@@ -15,13 +17,15 @@ using workload::Evidence;
 /// What a plan says of itself, against what was counted.
 class EvidenceCheck {
  public:
-  EvidenceCheck(const Evidence& evidence, const Replay& replay) : evidence_(evidence), replay_(replay) {}
+  EvidenceCheck(const workload::Program& program, const Replay& replay)
+      : program_(program), evidence_(*program.evidence), replay_(replay) {}
 
   std::vector<Violation> run() {
     if (evidence_.lower_bound_bytes > evidence_.moved_bytes)
       report(fmt::format("no plan moves less than {}, it says, and this one moves {}",
                          format_exact_bytes(evidence_.lower_bound_bytes),
                          format_exact_bytes(evidence_.moved_bytes)));
+    compare_variants();
     // What was left out of an unsound plan is missing in its figures too.
     if (!replay_.sound()) return std::move(violations_);
     compare_bytes("moved_bytes", evidence_.moved_bytes, replay_.moved_bytes);
@@ -37,6 +41,34 @@ class EvidenceCheck {
     if (says != is)
       report(
           fmt::format("{} is {}, the replay has {}", key, format_exact_bytes(says), format_exact_bytes(is)));
+  }
+
+  /// The evidence speaks of the variants that the plan has, and of all of them.
+  void compare_variants() {
+    using About = workload::Question::About;
+    std::map<std::pair<About, std::string>, std::string> has;
+    for (const workload::Value& value : program_.world.values)
+      if (!value.variant.empty()) has.emplace(std::pair(About::value, value.name.text), value.variant);
+    for (const workload::ProgramStage& stage : program_.stages)
+      if (!stage.variant.empty()) has.emplace(std::pair(About::stage, stage.name.text), stage.variant);
+    const auto text = [](About about, const std::string& name) {
+      return (about == About::stage ? "stage " : "") + name;
+    };
+    for (const workload::VariantEvidence& item : evidence_.variants) {
+      const auto found = has.find({item.about, item.name});
+      if (found == has.end()) {
+        report(fmt::format("{} is {}, and the plan has no variant of it", text(item.about, item.name),
+                           item.chosen));
+        continue;
+      }
+      if (found->second != item.chosen)
+        report(fmt::format("{} is {}, and the plan has it {}", text(item.about, item.name), item.chosen,
+                           found->second));
+      has.erase(found);
+    }
+    for (const auto& [key, variant] : has)
+      report(
+          fmt::format("nothing is said of {}, which the plan has {}", text(key.first, key.second), variant));
   }
 
   void compare_peaks() {
@@ -72,17 +104,29 @@ class EvidenceCheck {
     violations_.push_back({0, "", Phase::evidence, 0, {}, "evidence: " + std::move(message)});
   }
 
+  const workload::Program& program_;
   const Evidence& evidence_;
   const Replay& replay_;
   std::vector<Violation> violations_;
 };
+
+/// Against the workload in the variants that the plan names.
+Comparison compare_chosen(const workload::Program& program, const workload::Workload& workload) {
+  workload::Selected selected = workload::select(workload, program);
+  if (selected.workload) return compare(program, *selected.workload);
+  Comparison comparison;
+  comparison.required.resize(program.stages.size());
+  for (workload::Problem& problem : selected.problems)
+    comparison.violations.push_back({0, "", Phase::workload, 0, problem.place, std::move(problem.message)});
+  return comparison;
+}
 
 }  // namespace
 
 Verification check(const workload::Program& program, const workload::Workload* workload) {
   Verification result;
   Comparison comparison;
-  if (workload != nullptr) comparison = compare(program, *workload);
+  if (workload != nullptr) comparison = compare_chosen(program, *workload);
   result.has_workload = workload != nullptr;
   result.has_evidence = program.evidence.has_value();
   result.replay = replay(program, comparison.required);
@@ -90,7 +134,7 @@ Verification check(const workload::Program& program, const workload::Workload* w
   const auto append = [&](std::vector<Violation> more) {
     for (Violation& violation : more) result.violations.push_back(std::move(violation));
   };
-  if (program.evidence) append(EvidenceCheck(*program.evidence, result.replay).run());
+  if (program.evidence) append(EvidenceCheck(program, result.replay).run());
   append(std::move(comparison.violations));
   return result;
 }

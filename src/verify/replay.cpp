@@ -17,8 +17,6 @@ using workload::Place;
 using workload::ProgramStage;
 using workload::Requirement;
 
-constexpr std::size_t kNamedBlocks = 3;
-
 class Replayer {
  public:
   Replayer(const workload::Program& program, std::span<const std::vector<Requirement>> required)
@@ -110,6 +108,7 @@ class Replayer {
       if (stage.workspace[i].from < reservations_.size())
         give_back(reservations_[stage.workspace[i].from].at, key_of(BlockOf::workspace, i));
     }
+    settle_read(stage);
     act_all(Phase::exit, stage.exit);
     for (const Reservation& reservation : reservations_)
       books_.discharge(reservation.at, 0, reservation.left);
@@ -141,6 +140,10 @@ class Replayer {
     slid_ = false;
     if (const auto gone = taken_from(deed, holdings_))
       settle_all(holdings_.arrivals_at(deed.value, gone));  // R23
+    // What is to be there, and not to arrive, is waited for where it is on its way.
+    const Copy* there = holdings_[deed.value].find(deed.at);
+    if (deed.kind == Deed::Kind::ensure && there != nullptr && there->arrival)
+      settle_all({{deed.value, deed.at}});
     const auto judged = judge(deed, holdings_, world_);
     if (const auto* no = std::get_if<No>(&judged)) {
       report(no->rule, fmt::format("{}: {}", text(deed, world_), no->why));
@@ -197,6 +200,15 @@ class Replayer {
     }
   }
 
+  /// The body has waited for what it reads: it has arrived (R23).
+  void settle_read(const ProgramStage& stage) {
+    for_each_required(stage, [&](const Requirement& item) {
+      if (item.value >= holdings_.size()) return;
+      const Copy* copy = holdings_[item.value].find(item.at);
+      if (copy != nullptr && copy->arrival) settle_all({{item.value, item.at}});
+    });
+  }
+
   void settle_all(const std::vector<Holdings::Place>& arrivals) {
     for (const Holdings::Place& place : arrivals) {
       Copy& copy = *holdings_[place.value].find(place.at);
@@ -224,16 +236,20 @@ class Replayer {
     }
   }
 
+  template <class Each>
+  void for_each_required(const ProgramStage& stage, const Each& each) {
+    for (const Requirement& item : stage.require) each(item);
+    if (stage_ >= required_.size()) return;
+    for (const Requirement& item : required_[stage_]) each(item);
+  }
+
   void check_required(const ProgramStage& stage) {
-    const auto check = [&](const Requirement& item) {
+    for_each_required(stage, [&](const Requirement& item) {
       now(Phase::body, 0, item.place.known() ? item.place : stage.name.place);
       if (!is_known(item.value) || holdings_.is_at(item.value, item.at)) return;
       report(29, fmt::format("{} is required at {}, and it is {}", world_.values[item.value].name.text,
                              item.at.name(), places(holdings_[item.value])));
-    };
-    for (const Requirement& item : stage.require) check(item);
-    if (stage_ >= required_.size()) return;
-    for (const Requirement& item : required_[stage_]) check(item);
+    });
   }
 
   /// What the body carves stays in its reservations, beside what it makes (R38), and needs pieces (R27).
@@ -380,11 +396,7 @@ class Replayer {
     if (!account.addresses || account.over()) return;
     if (slide_into(account, key, bytes)) return;
     const auto slides = slides_at(at);
-    std::string names;
-    const auto fixed = account.addresses->fixed(slides);
-    for (std::size_t i = 0; i < std::min(fixed.size(), kNamedBlocks); ++i)
-      names += (names.empty() ? "" : ", ") + describe(fixed[i], world_);
-    if (fixed.size() > kNamedBlocks) names += fmt::format(" and {} more", fixed.size() - kNamedBlocks);
+    const std::string names = describe(account.addresses->fixed(slides), world_);
     report(27,
            fmt::format("{}{} in one piece at {}, and at most {} can be brought together: {} may not slide",
                        what, format_exact_bytes(bytes), at.name(),

@@ -44,6 +44,7 @@ residency::Plan plan_of(const Stage& stage, Handles handles) {
   plan.reservations = specs_of(stage.reserve);
   plan.produce = productions_of(stage, handles);
   plan.workspace = workspace_of(stage);
+  plan.reads = bind_reads(stage.require, handles);
   if (stage.plan) {
     plan.reclaim = bind_all(stage.plan->reclaim, handles);
     plan.enter = bind_all(stage.plan->enter, handles);

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <fheres/base/check.hpp>
 #include <fheres/workload/body_times.hpp>
 
@@ -6,6 +8,9 @@ namespace {
 
 /// One of several rotations of one ciphertext.
 constexpr const char* kTurn = "rotate_many";
+/// What each group of output limbs adds to a key switch, as a part of the whole one: measured on an NVIDIA H200 with groups of
+/// 2 to 16 limbs of 39 (bench/README.md).
+constexpr double kGroup = 0.04;
 
 class BodyTimes {
  public:
@@ -23,7 +28,7 @@ class BodyTimes {
     if (operation.transform) return of_transform(operation);
     if (operation.turns) {
       const auto shared = lookup(kTurn, level_of(operation.operands.front()));
-      if (shared) return shared;
+      if (shared) return *shared * in_groups(level_of(operation.operands.front()));
     }
     if (!operation.circuit)
       return lookup(operation.operation, operation.key.has_value(), level_of(operation.operands.front()));
@@ -42,7 +47,7 @@ class BodyTimes {
   std::optional<double> of_transform(const BodyOperation& operation) const {
     const int level = level_of(operation.operands.front());
     auto turn = lookup(kTurn, level);
-    if (!turn) turn = lookup(scheme::Operation::rotate, true, level);
+    if (!turn) turn = lookup(timed_name(scheme::Operation::rotate, true), level);
     const auto product = lookup(scheme::Operation::multiply_plain, false, level);
     if (!turn || !product) return std::nullopt;
     const std::size_t turns = operation.transform->babies().size() + operation.transform->giants().size();
@@ -58,7 +63,16 @@ class BodyTimes {
   }
 
   std::optional<double> lookup(scheme::Operation operation, bool has_key, int level) const {
-    return lookup(timed_name(operation, has_key), level);
+    const auto ns = lookup(timed_name(operation, has_key), level);
+    return ns && has_key ? std::optional(*ns * in_groups(level)) : ns;
+  }
+
+  /// How much longer a key switch takes in groups of output limbs: P's, then Q's.
+  double in_groups(int level) const {
+    const int g = stage_.key_switch_group;
+    const int l = parameters_.limbs(level), k = static_cast<int>(parameters_.p().size());
+    if (g == 0 || g >= std::max(k, l)) return 1;
+    return 1 + kGroup * ((k + g - 1) / g + (l + g - 1) / g);
   }
 
   std::optional<double> lookup(const std::string& name, int level) const {

@@ -103,6 +103,7 @@ class ProgramChecker {
     const ProgramStageDraft& draft = draft_.stages[s];
     ProgramStage& stage = stages_[s];
     stage.name = draft.name;
+    stage.variant = draft.variant;
     stage.reserve = draft.reserve;
     stage.reclaim = references_.actions(draft.reclaim, {s, false});
     stage.enter = references_.actions(draft.enter, {s, false});

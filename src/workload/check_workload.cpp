@@ -8,6 +8,7 @@
 #include "body_resolver.hpp"
 #include "inference.hpp"
 #include "names.hpp"
+#include "open_draft.hpp"
 #include "references.hpp"
 #include "world.hpp"
 
@@ -89,6 +90,7 @@ class WorkloadChecker {
     Stage& stage = stages_[s];
     stage.name = draft.name;
     stage.at = draft.at;
+    stage.key_switch_group = draft.key_switch_group;
     if (draft.body.empty() && draft.require.empty() && !draft.plan && !draft.body_is_given) {
       problems_.add("FHR0405", draft.name.place,
                     "the stage does nothing, expected `body`, `require` or `plan`");
@@ -199,6 +201,12 @@ class WorkloadChecker {
 
 }  // namespace
 
-CheckedWorkload check(const WorkloadDraft& draft) { return WorkloadChecker(draft).run(); }
+CheckedWorkload check_as_it_is(const WorkloadDraft& draft) { return WorkloadChecker(draft).run(); }
+
+CheckedWorkload check(const WorkloadDraft& draft) {
+  CheckedWorkload checked = check_as_it_is(draft);
+  if (checked.workload) ask(draft, *checked.workload);
+  return checked;
+}
 
 }  // namespace fheres::workload

@@ -23,6 +23,7 @@ class Inference {
     std::vector<bool> complete(stages_.size(), true);
     for (std::size_t s = 0; s < stages_.size(); ++s) {
       results_.assign(stages_[s].body.size(), std::nullopt);
+      group_ = stages_[s].key_switch_group;
       for (std::size_t o = 0; o < stages_[s].body.size(); ++o) {
         results_[o] = type_of_result(stages_[s].body[o]);
         if (!results_[o] || !share_decomposition(stages_[s], o)) complete[s] = false;
@@ -142,8 +143,9 @@ class Inference {
         operation.scratch_bytes = operation.circuit->signature().workspace;
         return operation.type;
       }
-      const scheme::Signature signature = scheme::infer(parameters_, operation.operation, operands, key, 0,
-                                                        operation.scalar ? &*operation.scalar : nullptr);
+      const scheme::Signature signature =
+          scheme::infer(parameters_, operation.operation, operands, key, group_,
+                        operation.scalar ? &*operation.scalar : nullptr);
       operation.type = signature.result;
       operation.scratch_bytes = signature.workspace;
       return operation.type;
@@ -164,16 +166,16 @@ class Inference {
       keys.push_back(*check_.world.values[stage.body[i].key->index].type);
     }
     BodyOperation& first = stage.body[turns->first];
-    first.scratch_bytes = scheme::infer_rotate_many(parameters_, first.type, keys).workspace;
+    first.scratch_bytes = scheme::infer_rotate_many(parameters_, first.type, keys, group_).workspace;
     return true;
   }
 
   scheme::Circuit circuit_of(const BodyOperation& operation, const ValueType& operand,
                              const std::vector<ValueType>& keys) const {
     if (const auto* sum = std::get_if<SumSlots>(&*operation.composite))
-      return scheme::sum_slots(parameters_, operand, sum->count, keys);
+      return scheme::sum_slots(parameters_, operand, sum->count, keys, group_);
     const auto& polynomial = std::get<Polynomial>(*operation.composite);
-    return scheme::polynomial(parameters_, operand, polynomial.coefficients, polynomial.basis, keys);
+    return scheme::polynomial(parameters_, operand, polynomial.coefficients, polynomial.basis, keys, group_);
   }
 
   WorldCheck& check_;
@@ -182,6 +184,7 @@ class Inference {
   Problems& problems_;
   std::map<ValueIndex, int> freshest_;
   std::vector<std::optional<ValueType>> results_;  // of the stage at hand
+  int group_ = 0;                                  // its key switches'
 };
 
 }  // namespace

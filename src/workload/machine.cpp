@@ -89,6 +89,14 @@ std::optional<double> Machine::expand_ns(Bytes bytes) const {
   return static_cast<double>(bytes) * kNsPerSecond / *expansion;
 }
 
+double Machine::slide_ns(Location at, Bytes bytes) const {
+  if (bytes == 0) return 0;
+  if (at.is_cuda() && compaction && *compaction > 0)
+    return static_cast<double>(bytes) * kNsPerSecond / *compaction;
+  const Location from = at.is_cuda() ? Location::pinned_host() : Location::pageable_host();
+  return copy_ns(from, at, bytes).value_or(0);
+}
+
 const OperationTimes* Machine::operation(std::string_view parameters, std::string_view operation) const {
   for (const OperationTimes& times : operations)
     if (times.parameters == parameters && times.operation == operation) return &times;

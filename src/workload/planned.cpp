@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include <fheres/workload/planned.hpp>
+#include <fheres/workload/variants.hpp>
 
 #include "names.hpp"
 
@@ -170,6 +171,10 @@ class Follower {
 
 }  // namespace
 
-Planned follow(const Workload& workload, const Program& program) { return Follower(workload, program).run(); }
+Planned follow(const Workload& workload, const Program& program) {
+  Selected selected = select(workload, program);
+  if (!selected.workload) return {std::nullopt, std::move(selected.problems)};
+  return Follower(*selected.workload, program).run();
+}
 
 }  // namespace fheres::workload

@@ -59,6 +59,13 @@ std::vector<residency::Action> bind_prefetch(const std::vector<NamedAction>& act
   return bound;
 }
 
+std::vector<residency::ValuePlace> bind_reads(const std::vector<Requirement>& requirements,
+                                              std::span<const residency::HandleId> handles) {
+  std::vector<residency::ValuePlace> bound;
+  for (const Requirement& item : requirements) bound.push_back({handles[item.value], item.at});
+  return bound;
+}
+
 residency::Plan plan_of(const ProgramStage& stage, std::span<const residency::HandleId> handles) {
   residency::Plan plan;
   plan.name = stage.name.text;
@@ -70,6 +77,7 @@ residency::Plan plan_of(const ProgramStage& stage, std::span<const residency::Ha
     plan.produce.push_back({handles[item.value], item.at, item.from});
   for (const Carved& block : stage.workspace) plan.workspace.push_back({block.from, block.bytes});
   plan.exit = bind_all(stage.exit, handles);
+  plan.reads = bind_reads(stage.require, handles);
   return plan;
 }
 

@@ -66,6 +66,7 @@ class WorldChecker {
     value.source = draft.source;
     value.file = draft.file;
     value.client_name = draft.name.text;
+    value.variant = draft.variant;
     value.priority = draft.priority;
     if (draft.stable_key) value.stable_key = draft.stable_key->text;
     value.at = draft.at;

@@ -75,6 +75,21 @@ TEST_CASE("coefficients beyond 64 bits are encoded whole") {
   CHECK(largest_error(w.encoder.decode(plaintext.view()), message) < 1e-13);
 }
 
+TEST_CASE("coefficients on either side of half of the first prime are decoded") {
+  const World w(small_parameters());
+  const double first = static_cast<double>(w.parameters.q()[0].value);
+  for (const double share : {0.499, 0.501, 0.999, 1.001, 1e3}) {
+    for (const double sign : {1.0, -1.0}) {
+      CAPTURE(sign * share);
+      const double slot = sign * share * first * 0x1p-59;  // of a constant polynomial
+      const std::vector<Complex> message(w.parameters.slots(), slot);
+      const ckks::Plaintext plaintext =
+          w.encoder.encode(std::span<const Complex>(message), 0, scheme::Scale::power_of_two(59));
+      CHECK(largest_error(w.encoder.decode(plaintext.view()), message) < 1e-13 * std::abs(slot));
+    }
+  }
+}
+
 TEST_CASE("a message that does not fit is refused") {
   const World w(small_parameters());
   const scheme::Scale scale = w.parameters.canonical_scale(0);

@@ -135,6 +135,32 @@ class BaselineTest(ToolTest):
         (result,) = check_sarif(json.loads(self.fheres(*arguments, "sarif", expect=6).stdout))
         self.assertEqual((result["code"], result["file"]), ("FHR0903", SAMPLE))
 
+    def test_a_compiled_plan_is_held_against_bytes_peak_gap_and_time(self) -> None:
+        workload = "samples/polynomial-tiles-small.yaml"
+        compile = ("compile", workload, "-o", self.folder / "plan.yaml", "--machine", "plans/machines/h200.yaml")
+        evidence = self.record(*compile)["evidence"]
+        self.assertEqual(self.fheres(*compile, "--baseline", self.baseline).stderr, "")
+        (peak,) = (item for item in evidence["peaks"] if item["at"] == "cuda:0")
+        peak["bytes"] -= GRANULE
+        evidence["time"]["predicted_ns"] -= 1000
+        self.change(evidence={**evidence, "gap": -0.01})
+        answer = self.json(*compile, "--baseline", self.baseline, expect=6)["baseline"]["worse"]
+        self.assertEqual([line.split(" ")[0] for line in answer], ["peak", "gap", "predicted"])
+        # A plan that moves fewer bytes may be further from a bound that fell as well.
+        self.change(evidence={**evidence, "gap": -0.01, "moved_bytes": evidence["moved_bytes"] + 1})
+        answer = self.json(*compile, "--baseline", self.baseline, expect=6)["baseline"]["worse"]
+        self.assertEqual([line.split(" ")[0] for line in answer], ["peak", "predicted"])
+        self.assertTrue((self.folder / "plan.yaml").exists())
+
+    def test_a_workload_without_a_plan_says_so_at_every_line_of_the_proof(self) -> None:
+        compile = ("compile", SAMPLE, "-o", self.folder / "plan.yaml", "--budget", "cuda:0=20MiB", "--format")
+        junit = check_junit(self.fheres(*compile, "junit", expect=1).stdout)
+        self.assertEqual(junit["rotate-scale/tile-0"], "failure")
+        results = check_sarif(json.loads(self.fheres(*compile, "sarif", expect=1).stdout))
+        self.assertGreater(len(results), 2)
+        self.assertEqual({(item["code"], item["file"]) for item in results}, {("FHR0901", SAMPLE)})
+        self.assertFalse((self.folder / "plan.yaml").exists())
+
     def test_a_run_is_held_against_an_answer_or_an_earlier_report(self) -> None:
         self.record("explain", SAMPLE)
         run = ("run", SAMPLE, "--device", "emulated", "--baseline", self.baseline)
@@ -190,18 +216,18 @@ class WorkflowTest(ToolTest):
             (self.folder / name).mkdir()
         document = self.folder / "workloads" / "sample.yaml"
         shutil.copy(ROOT / SAMPLE, document)
-        self.assertEqual(list(self.run_steps().values()), [0, 0])
+        self.assertEqual(list(self.run_steps().values()), [0, 0, 0])
         answer = self.json("explain", document)
         baseline = self.folder / "baselines" / "sample.json"
         baseline.write_text(json.dumps(answer))
-        self.assertEqual(list(self.run_steps().values()), [0, 0])
+        self.assertEqual(list(self.run_steps().values()), [0, 0, 0])
         baseline.write_text(json.dumps({**answer, "moved_bytes": 1}))
-        self.assertEqual(list(self.run_steps().values()), [0, 1])
+        self.assertEqual(list(self.run_steps().values()), [0, 1, 0])
         (result,) = check_sarif(json.loads((self.folder / "results/sample.sarif").read_text()))
         self.assertEqual((result["code"], result["file"]), ("FHR0903", "workloads/sample.yaml"))
         self.assertIn("failure", check_junit((self.folder / "results/sample.xml").read_text()).values())
         document.write_text(document.read_text().replace("rotate: x", "rotate: xx"))
-        self.assertEqual(list(self.run_steps().values()), [2, 1])
+        self.assertEqual(list(self.run_steps().values()), [2, 1, 1])
 
 
 if __name__ == "__main__":

@@ -39,7 +39,11 @@ class Forest {
         handles_[v] = start.announce(value.spec);
         continue;
       }
-      if (value.source) {
+      if (value.backing) {
+        auto backed = start.register_backed(value.spec, handles_[*value.backing]);
+        if (!std::holds_alternative<HandleId>(backed)) return std::nullopt;
+        handles_[v] = std::get<HandleId>(backed);
+      } else if (value.source) {
         handles_[v] = start.register_source(value.spec, *value.source);
       } else {
         auto made = start.adopt(value.spec, value.at.front(), value.spec.logical_bytes);
@@ -121,7 +125,7 @@ class Forest {
       std::set<Location> goals;
       for (const workload::Stage& stage : workload_.stages)
         for (const workload::Requirement& item : stage.require)
-          if (item.value == v) goals.insert(item.at);
+          if (item.value == v || workload_.world.values[item.value].backing == v) goals.insert(item.at);
       std::set<std::pair<Location, Location>> ways;
       for (const auto& m : state.record(handles_[v]).materializations) {
         list.push_back(residency::Drop{handles_[v], m.at});

@@ -69,6 +69,38 @@ stages:
   CHECK(no->lines[2].place.line == 12);
 }
 
+TEST_CASE("only copies whose tiers are too small themselves are infeasible by the sum over all of them") {
+  const std::string text = R"(
+locations: {pageable-host: {budget: 16 MiB}, pinned-host: {budget: 7 MiB}, cuda:0: {budget: 24 MiB}}
+policy: {fallback: {cuda:0: [pinned-host, pageable-host]}}
+values:
+  table: {bytes: 14 MiB, at: pageable-host}
+  a: {bytes: 12 MiB, at: cuda:0}
+  b: {bytes: 12 MiB, at: cuda:0, replica: exclusive}
+  c: {bytes: 6 MiB, at: pinned-host}
+stages:
+  - {name: first, require: {cuda:0: [a, b]}}
+  - name: second
+    require: {cuda:0: [table, c]}
+    reserve: [{at: cuda:0, bytes: 4 MiB, label: workspace}]
+)";
+  const compile::Outcome outcome = compile::compile(workload_of(text));
+  const auto* no = std::get_if<compile::Infeasible>(&outcome);
+  REQUIRE(no != nullptr);
+  CHECK(no->stage == "second");
+  CHECK(no->at == memory::Location::cuda(0));
+  CHECK(no->budget == 47 * kMiB);
+  CHECK(no->short_by == 1 * kMiB);
+  REQUIRE(no->lines.size() == 8);
+  for (const std::size_t budget : {0, 1, 2}) CHECK(no->lines[budget].kind == compile::Line::Kind::budget);
+  CHECK(no->lines[7].kind == compile::Line::Kind::confined);
+  CHECK(no->lines[7].name == "b");
+  CHECK(no->lines[7].place.line == 10);
+  workload::Workload enough = workload_of(text);
+  enough.world.set_budget(memory::Location::pageable_host(), 40 * kMiB);
+  CHECK(compiled(enough).program.evidence->moved_bytes >= (12 + 12 + 14 + 6) * kMiB);
+}
+
 TEST_CASE("an only copy goes to the policy's first tier with room, and comes back") {
   const workload::Workload workload = workload_of(R"(
 locations: {pinned-host: {budget: 4 MiB}, cuda:0: {budget: 10 MiB}}

@@ -84,6 +84,97 @@ TEST_CASE(
   CHECK(placed.program.stages[1].reclaim[0].value == 0);
 }
 
+TEST_CASE("a tile that nobody needs any more goes early, though the plan has room to keep it") {
+  Tiles tiles(3, 3 * kTile);
+  for (auto& stage : tiles.program.stages) stage.exit.clear();
+  // Only while the second one works is the room short.
+  tiles.program.stages[1].reserve = {{{Location::cuda(0), kTile, "workspace"}, {}}};
+  const compile::Placed placed = compile::place_transfers(tiles.program, plain_machine(), tiles.costs);
+  CHECK(placed.forecast.makespan_ns == 4.0 * kTile);  // the bound: the first copy, then three operations
+  REQUIRE(placed.program.stages[1].reclaim.size() == 1);
+  CHECK(placed.program.stages[1].reclaim[0].verb == Verb::drop);
+  CHECK(placed.program.stages[1].reclaim[0].value == 0);
+  CHECK(workload::rehearse(placed.program).moved_bytes == 3 * kTile);
+}
+
+TEST_CASE("what a stage makes and sends away is copied out under the operations of the next one") {
+  Tiles tiles(4, 4 * kTile);
+  for (std::size_t s = 0; s < 3; ++s) {
+    workload::Value made;
+    made.name.text = "y" + std::to_string(s);
+    made.spec = workload::make_bytes_spec(made.name.text, kTile, residency::ReplicaMode::replicable);
+    made.produced_by = s;
+    workload::ProgramStage& stage = tiles.program.stages[s];
+    stage.reserve = {{{Location::cuda(0), kTile, "outputs"}, {}}};
+    stage.produce = {{tiles.program.world.values.size(), Location::cuda(0), 0, {}}};
+    stage.exit.push_back(
+        {Verb::move, tiles.program.world.values.size(), Location::pinned_host(), Location::cuda(0), {}});
+    tiles.program.world.values.push_back(made);
+  }
+  const compile::Placed placed = compile::place_transfers(tiles.program, plain_machine(), tiles.costs);
+  CHECK(placed.forecast.makespan_ns == 5.0 * kTile);
+  const workload::Rehearsal after = workload::rehearse(placed.program);
+  REQUIRE(after.answer == workload::Answer::feasible);
+  CHECK(after.moved_bytes == 7 * kTile);
+}
+
+TEST_CASE("R27: the host waits for blocks that slide, for actions and for a body's blocks alike") {
+  Tiles tiles(3, 4 * kTile);
+  workload::Program& program = tiles.program;
+  program.world.values[2].spec =
+      workload::make_bytes_spec("w2", 3 * kTile, residency::ReplicaMode::replicable);
+  program.stages[0].enter.push_back(program.stages[1].enter[0]);
+  program.stages[1].enter.clear();
+  program.stages[1].exit.clear();
+  for (auto& cost : tiles.costs) cost.operations.clear();
+  auto machine = plain_machine();
+  const workload::Rehearsal rehearsal = workload::rehearse(program);
+  REQUIRE(rehearsal.answer == workload::Answer::feasible);
+  REQUIRE(rehearsal.compacted_bytes == kTile);
+  // Where nobody measured it, as long as a copy.
+  CHECK(compile::forecast(program, rehearsal, machine, tiles.costs).compaction_ns == 1.0 * kTile);
+  machine.compaction = 2e9;
+  const compile::Forecast told = compile::forecast(program, rehearsal, machine, tiles.costs);
+  CHECK(told.compaction_ns == 0.5 * kTile);
+  CHECK(told.makespan_ns == 5.5 * kTile);
+
+  program.stages[2].enter.clear();
+  program.stages[2].exit.clear();
+  program.stages[2].reserve = {{{Location::cuda(0), 3 * kTile, "workspace"}, {}}};
+  program.stages[2].workspace = {{0, 3 * kTile}};
+  const compile::Forecast carved =
+      compile::forecast(program, workload::rehearse(program), machine, tiles.costs);
+  CHECK(carved.compaction_ns == 0.5 * kTile);
+  CHECK(carved.makespan_ns == 2.5 * kTile);
+}
+
+TEST_CASE("R23, R27: what has long arrived is named again before a stage that needs the room in one piece") {
+  Tiles tiles(2, 6 * kTile);
+  workload::Program& program = tiles.program;
+  program.world.values[1].spec =
+      workload::make_bytes_spec("w1", 2 * kTile, residency::ReplicaMode::replicable);
+  tiles.costs[0].operations[0].ns *= 3;
+  // Between the two tiles, stages that need all the room that the second one leaves, and no time to hide it under.
+  workload::ProgramStage between;
+  between.reserve = {{{Location::cuda(0), 4 * kTile, "workspace"}, {}}};
+  between.workspace = {{0, 4 * kTile}};
+  for (std::size_t s = 1; s < 4; ++s) {
+    between.name.text = "between" + std::to_string(s);
+    program.stages.insert(program.stages.begin() + 1, between);
+    tiles.costs.insert(tiles.costs.begin() + 1, {Location::cuda(0), {{0.1 * kTile, {}}}});
+  }
+  auto machine = plain_machine();
+  machine.compaction = 1e12;
+  const compile::Placed placed = compile::place_transfers(program, machine, tiles.costs);
+  CHECK(placed.forecast.makespan_ns <= 5.31 * kTile);  // one copy, and the operations
+  REQUIRE(placed.program.stages[1].enter.size() == 1);
+  CHECK(placed.program.stages[1].enter[0].value == 1);
+  const workload::Rehearsal after = workload::rehearse(placed.program);
+  REQUIRE(after.answer == workload::Answer::feasible);
+  CHECK(after.stages[1].explanation.actions[0].settles);
+  CHECK(after.compacted_bytes == 2 * kTile);
+}
+
 TEST_CASE("tiles wait for their copies where only one fits, and nothing is charged beyond the budget") {
   const Tiles tiles(4, kTile);
   const compile::Placed placed = compile::place_transfers(tiles.program, plain_machine(), tiles.costs);
@@ -145,7 +236,6 @@ TEST_CASE(
     const workload::Rehearsal after = workload::rehearse(placed.program);
     REQUIRE(after.answer == workload::Answer::feasible);
     CHECK(after.moved_bytes == plain.moved_bytes);
-    CHECK(after.compacted_bytes <= plain.compacted_bytes);
     for (const workload::Peak& peak : after.peaks)
       if (peak.budget) CHECK(peak.charged <= *peak.budget);
     CHECK(before.bound_ns <= before.makespan_ns * (1 + 1e-12));

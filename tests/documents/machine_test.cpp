@@ -46,6 +46,7 @@ TEST_CASE("a machine reads back as it was written, to four digits") {
   machine.peers = {{memory::Location::cuda(0), memory::Location::cuda(1)}};
   machine.full_duplex = false;
   machine.expansion = 1.4703e12;
+  machine.compaction = 1.2e12;
   machine.stage_ns = 12345;
   // The second takes as long as the first, and its rate is rounded up.
   machine.copies = {{workload::Tier::pinned_host,
@@ -62,6 +63,7 @@ TEST_CASE("a machine reads back as it was written, to four digits") {
   CHECK(read.machine->peers == machine.peers);
   CHECK(!read.machine->full_duplex);
   CHECK(*read.machine->expansion == doctest::Approx(*machine.expansion).epsilon(1e-3));
+  CHECK(*read.machine->compaction == doctest::Approx(*machine.compaction).epsilon(1e-3));
   CHECK(read.machine->stage_ns == doctest::Approx(machine.stage_ns).epsilon(1e-3));
   REQUIRE(read.machine->copies.size() == 2);
   for (std::size_t i = 0; i < 2; ++i) {
@@ -99,7 +101,7 @@ TEST_CASE("what a machine says wrongly is reported at its place, all of it") {
   CHECK(codes("operations: [{parameters: a, operation: rotate}]\n") == "FHR0105");
   CHECK(codes("peers: [[cuda:0, cuda:0]]\n") == "FHR0313");
   CHECK(codes("values: {}\n") == "FHR0103");
-  CHECK(codes("stage: -1 us\nexpansion: fast\n") == "FHR0701 FHR0701");
+  CHECK(codes("stage: -1 us\nexpansion: fast\ncompaction: 1\n") == "FHR0701 FHR0701 FHR0701");
 }
 
 TEST_CASE("a document names its machine, and takes its peers") {

@@ -15,7 +15,7 @@ def main() -> int:
     root = pathlib.Path(sys.argv[1])
     listed = re.findall(r'\{"(FHR\d{4})", "', (root / LIST).read_text())
     used = set()
-    for path in sorted(p for folder in ("src", "cli") for p in (root / folder).rglob("*.cpp")):
+    for path in sorted(p for folder in ("src", "include", "cli") for p in (root / folder).rglob("*.[ch]pp")):
         if path != root / LIST and not path.match(EXPLAINED):
             used.update(re.findall(r'"(FHR\d{4})"', path.read_text()))
     wrong = [f"{code} is reported, and {LIST} does not list it" for code in sorted(used - set(listed))]

@@ -33,6 +33,8 @@ inline std::string plan_text(const Plan& plan) {
   add("prefetch", plan.prefetch);
   for (const auto& made : plan.produce)
     text += fmt::format(" produce[v{} {}]", made.value.serial, made.at.name());
+  for (const auto& read : plan.reads)
+    text += fmt::format(" reads[v{} {}]", read.value.serial, read.at.name());
   add("exit", plan.exit);
   return text;
 }

@@ -143,6 +143,7 @@ class Rules {
   /// R23: arrivals that the action would take an end from.
   std::vector<std::uint64_t> arrivals_in_the_way(const Action& action) const;
   void settle(std::uint64_t arrival);
+  std::optional<std::uint64_t> arrival_at(const residency::ValuePlace& place) const;
   /// Of the newest arrival.
   std::uint64_t last_arrival() const { return next_arrival_ - 1; }
   /// Charged and given up again: only the peaks of accounts that existed remember it (R20).

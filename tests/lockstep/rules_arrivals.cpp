@@ -27,6 +27,11 @@ std::vector<std::uint64_t> Rules::arrivals_in_the_way(const Action& action) cons
   std::vector<std::uint64_t> found;
   const residency::HandleId handle = residency::value_of(action);
   if (handle.manager != manager_ || !handle_is_good(handle.serial)) return found;
+  if (const auto* ensure = std::get_if<residency::Ensure>(&action)) {
+    const auto there = ensure->asynchronous ? std::nullopt : arrival_at({handle, ensure->at});
+    if (there) found.push_back(*there);
+    return found;
+  }
   const RuleValue& value = values_[handle.serial];
   std::optional<Location> gone;
   if (const auto* drop = std::get_if<residency::Drop>(&action)) gone = drop->at;
@@ -34,13 +39,19 @@ std::vector<std::uint64_t> Rules::arrivals_in_the_way(const Action& action) cons
     gone = move->from ? move->from : source_of(value, move->to);
     if (!gone || *gone == move->to) return found;
   }
-  if (std::holds_alternative<residency::Ensure>(action)) return found;
   for (const auto& [key, arrival] : arrivals_) {
     const bool ends_there = arrival.serial == handle.serial && (!gone || arrival.at == *gone);
     const bool is_read = arrival.reads == handle.serial && (!gone || arrival.from == *gone);
     if (ends_there || is_read) found.push_back(key);
   }
   return found;
+}
+
+std::optional<std::uint64_t> Rules::arrival_at(const residency::ValuePlace& place) const {
+  if (place.value.manager != manager_) return std::nullopt;
+  for (const auto& [key, arrival] : arrivals_)
+    if (arrival.serial == place.value.serial && arrival.at == place.at) return key;
+  return std::nullopt;
 }
 
 void Rules::settle(std::uint64_t key) {  // R23

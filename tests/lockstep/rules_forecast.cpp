@@ -43,6 +43,8 @@ Forecast Rules::forecast(const Plan& plan) const {
   copy.run_phase(plan.enter, "enter", result);
   copy.run_phase(plan.prefetch, "prefetch", result);
   copy.produce(plan, kOwnKeys, result);
+  for (const residency::ValuePlace& read : plan.reads)
+    if (const auto arrival = copy.arrival_at(read); arrival && result.feasible) copy.settle(*arrival);
   copy.run_phase(plan.exit, "exit", result);
   for (std::size_t i = 0; i < plan.reservations.size(); ++i) copy.release(kOwnKeys + i);
   for (const auto& [at, peak] : copy.peaks_) {

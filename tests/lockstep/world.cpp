@@ -93,6 +93,8 @@ World::World(std::uint64_t seed, bool keep_log) : seed_(seed), keep_log_(keep_lo
   manager_options.budgets = budgets_;
   manager_options.copies = copies_;
   manager_options.trace_capacity = trace_capacity_;
+  by_rule_ = seed % 3 == 1;
+  manager_options.arrivals_end_when_settled = by_rule_;
   manager_options.warn = [this](const std::string& line) { warnings_.push_back(line); };
   manager_.emplace(driver_, manager_options);
   rules_.emplace(manager_->manager_id(), budgets_, devices_, copies_);
@@ -197,7 +199,7 @@ void World::run(const Operation& operation) {
   // for an arrival may be gone.
   several_ = operation.kind == Kind::execute || operation.kind == Kind::open_scope ||
              operation.kind == Kind::close_scope || operation.kind == Kind::run_scope;
-  addresses_unknown_ = several_ && (!rules_->arrivals().empty() || !tickets_.empty());
+  addresses_unknown_ = several_ && ((!by_rule_ && !rules_->arrivals().empty()) || !tickets_.empty());
   arm(random);
   say(name(kind_));
   dispatch(operation.kind, random);
@@ -336,7 +338,9 @@ void World::finish_orderly(Random& random) {
   check();
   while (!rules_->arrivals().empty()) {
     const RuleArrival arrival = rules_->arrivals().begin()->second;
+    const std::uint64_t key = rules_->arrivals().begin()->first;
     manager_->settle({rules_manager_, arrival.serial}, arrival.at);
+    if (by_rule_) end_arrival(key);
     finish_tickets();
   }
   check_all_contents();
@@ -376,6 +380,7 @@ void World::finish_by_force() {
 
 // Tokens share the core, so they may outlive the manager; what a lease protects stays readable.
 void World::outlive(Random& random) {
+  finish_arrivals(true);
   const bool leaks = rules_->any_token();
   warnings_.clear();
   manager_.reset();

@@ -245,7 +245,10 @@ class World {
   void release_in_rules(std::uint64_t key);
   void free_in_rules(std::uint64_t key);
   void finish_tickets();
-  void finish_arrivals();
+  /// Ends what is complete; of a manager whose arrivals have to be settled only with `all`.
+  void finish_arrivals(bool all = false);
+  void end_arrival(std::uint64_t arrival);
+  void settle_reads(const Plan& plan);
   std::vector<residency::HandleId> draw_tokens(Random& random, Location at, std::set<std::string>& refusals);
   struct OpenReservation {
     residency::Reservation* reservation;
@@ -295,6 +298,7 @@ class World {
   std::optional<Location> crowd_;  // of a crowded world
   bool faults_ = false;
   std::size_t trace_capacity_ = 4096;
+  bool by_rule_ = false;  // an arrival ends when it is settled, not when it is complete
   std::map<Location, Bytes> budgets_;
   residency::CopyRules copies_;
   std::vector<Location> places_;

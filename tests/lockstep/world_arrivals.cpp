@@ -19,7 +19,7 @@ void World::note_arrival(const Expectation& expected, Bytes actual) {
   expect(used_records_ <= records_.size(), "a copy between devices or from one ended without an event");
   if (expected.asynchronous && expected.temporary != 0) open_charges_.insert(*expected.destination);
   // It may end before the plan's next action, and then its ends may slide.
-  if (expected.asynchronous) addresses_unknown_ = addresses_unknown_ || several_;
+  if (expected.asynchronous && !by_rule_) addresses_unknown_ = addresses_unknown_ || several_;
   note_staging(expected, copied);
   if (expected.asynchronous) arrivals_.emplace(rules_->last_arrival(), records_[used_records_ - 1]);
 }
@@ -43,13 +43,45 @@ void World::note_staging(const Expectation& expected, Bytes actual) {
   rules_->readdress_staging(key, offset);
 }
 
+bool World::is_under_way(std::uint64_t arrival) const {
+  const Position& position = arrivals_.at(arrival);
+  return machine_->executed(position.stream) < position.executed;
+}
+
+void World::end_arrival(std::uint64_t arrival) {
+  const RuleArrival ended = rules_->arrivals().at(arrival);
+  rules_->settle(arrival);
+  shadow_->settle({rules_manager_, ended.serial}, ended.at);
+  arrivals_.erase(arrival);
+}
+
+void World::finish_arrivals(bool all) {
+  if (by_rule_ && !all) return;
+  for (auto entry = arrivals_.begin(); entry != arrivals_.end();) {
+    const std::uint64_t key = entry->first;
+    if (is_under_way(key)) {
+      ++entry;
+      continue;
+    }
+    ++entry;
+    end_arrival(key);
+  }
+}
+
 void World::settle_in_the_way(const Action& action) {
   for (const std::uint64_t key : rules_->arrivals_in_the_way(action)) {
-    const RuleArrival arrival = rules_->arrivals().at(key);
     expect(!is_under_way(key), text_of(action) + " came before an arrival of its value was settled");
-    rules_->settle(key);
-    shadow_->settle({rules_manager_, arrival.serial}, arrival.at);
-    arrivals_.erase(key);
+    end_arrival(key);
+  }
+}
+
+/// R23: at the end of a plan's body.
+void World::settle_reads(const Plan& plan) {
+  for (const residency::ValuePlace& read : plan.reads) {
+    const std::optional<std::uint64_t> key = rules_->arrival_at(read);
+    if (!key) continue;
+    expect(!is_under_way(*key), "exit came before what the body has read was settled");
+    end_arrival(*key);
   }
 }
 
@@ -72,6 +104,7 @@ void World::settle_arrival(Random& random) {  // R23
   }
   const Outcome outcome = attempt([&] { manager_->settle(value, at); });
   if (!settle(outcome, refusals, {})) return;
+  if (const auto key = rules_->arrival_at({value, at}); by_rule_ && key) end_arrival(*key);
   finish_tickets();
   expect(!rules_->values()[value.serial].copies.at(at).arriving, "settle returned before the copy was done");
 }

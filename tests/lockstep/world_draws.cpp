@@ -170,6 +170,12 @@ Plan World::draw_plan(Random& random) const {
     if (!sensible || state.can_produce(production, keys[which])) plan.produce.push_back(production);
   }
   plan.prefetch = draw_actions(random, 2, state, sensible, Kind::prefetch);
+  for (const auto& [key, arrival] : std::map(state.arrivals())) {
+    if (!random.chance(2)) continue;
+    plan.reads.push_back({{rules_manager_, arrival.serial}, arrival.at});
+    state.settle(key);
+  }
+  if (random.chance(4)) plan.reads.push_back({draw_handle(random), draw_location(random)});
   plan.exit = draw_actions(random, 2, state, sensible);
   return plan;
 }

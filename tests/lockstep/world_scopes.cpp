@@ -55,6 +55,7 @@ void World::end_scope(LiveScope& live, const Outcome& outcome) {
   expect(!live.scope.open(), "a closed scope is open");
   finish_tickets();
   const std::optional<PlanFailure> failure = failure_of(outcome);
+  if (outcome.ok() || (failure && failure->attempted)) settle_reads(live.plan);
   if (outcome.ok() || failure) follow(live.plan.exit, residency::Phase::exit, live.scope.report(), outcome);
   for (const std::uint64_t key : live.keys) release_in_rules(key);
   live.keys.clear();
@@ -225,9 +226,11 @@ void World::run_scope(Random& random) {  // R43
 
 void World::refused_close() {  // R63
   if (!rules_->any_token()) return;
+  if (by_rule_) driver_->disarm();  // what it has waited for before a failure is not known
   const Outcome outcome = attempt([&] { manager_->close(); });
   const bool injected = driver_->failures() != failures_before_ && outcome.code == kDevice;
   settle(outcome, injected ? std::set<std::string>{kDevice} : std::set<std::string>{kInUse}, {});
+  finish_arrivals(true);
   finish_tickets();
   expect(injected || (tickets_.empty() && arrivals_.empty()), "close did not wait for pending consumers");
   expect(!manager_->closed(), "a refused close closed the manager");

@@ -157,25 +157,6 @@ void World::release_lease(Random& random) {
   if (live->serials.empty()) leases_.erase(live);
 }
 
-bool World::is_under_way(std::uint64_t arrival) const {
-  const Position& position = arrivals_.at(arrival);
-  return machine_->executed(position.stream) < position.executed;
-}
-
-void World::finish_arrivals() {
-  for (auto entry = arrivals_.begin(); entry != arrivals_.end();) {
-    const std::uint64_t key = entry->first;
-    if (is_under_way(key)) {
-      ++entry;
-      continue;
-    }
-    const RuleArrival arrival = rules_->arrivals().at(key);
-    rules_->settle(key);
-    shadow_->settle({rules_manager_, arrival.serial}, arrival.at);
-    entry = arrivals_.erase(entry);
-  }
-}
-
 void World::finish_tickets() {
   finish_arrivals();
   for (auto entry = tickets_.begin(); entry != tickets_.end();) {

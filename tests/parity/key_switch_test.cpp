@@ -86,6 +86,13 @@ TEST_CASE("parity: every kind of source") {
   });
 }
 
+TEST_CASE("parity: every kind of source, where the blocks of a cluster share the digits") {
+  const std::uint64_t seed = test_seed(std::random_device{}());
+  INFO("FHERES_TEST_SEED=" << seed);
+  Rig rig({15, 60, 40, 16, 45, 2, 4}, seed);
+  for (int kind : {0, 1, 2}) check_pipeline(rig, rig.q_limbs(), kind);
+}
+
 TEST_CASE("parity: groups of output limbs, with the digits standing elsewhere") {
   for_every_shape([](Rig& rig) {
     const int limbs = rig.q_limbs();
@@ -133,6 +140,13 @@ TEST_CASE("parity: many rotations of one extension") {
       rig.cuda->hoisted_product(tile.device, c.device, key.device.data, key_digits, out.device, rig.stream);
       CHECK(out.same());
       CHECK(tile.same());
+      TwinPoly special(rig, 0, rig.k(), 2), rest(rig, rig.k(), limbs, 2, 2);
+      rig.cpu->copy(out.host.limb_range(0, rig.k()), special.host, {});
+      rig.cpu->copy(out.host.limb_range(rig.k(), limbs), rest.host, {});
+      rig.cuda->hoisted_whole(tile.device, c.device, key.device.data, key_digits, special.device, rest.device,
+                              rig.stream);
+      CHECK(special.same());
+      CHECK(rest.same());
     }
   });
 }

@@ -34,11 +34,11 @@ inline std::shared_ptr<const ring::Basis> basis_of(const Shape& shape) {
                            shape.digit_limbs);
 }
 
-/// N = 2^10 .. 2^17 with few limbs; more limbs and digits of several limbs where the host is fast enough.
+/// N = 2^10 .. 2^17 with few limbs; more limbs, digits and digits of several limbs where the host is fast enough.
 inline std::vector<Shape> parity_shapes() {
   return {{10, 60, 40, 5, 60, 2, 2}, {11, 50, 40, 6, 48, 3, 3}, {12, 60, 30, 4, 60, 1, 1},
           {13, 60, 50, 5, 60, 2, 3}, {14, 60, 40, 8, 60, 1, 1}, {15, 50, 40, 6, 45, 3, 4},
-          {16, 60, 40, 3, 60, 2, 2}, {17, 60, 40, 2, 60, 1, 1}};
+          {16, 60, 40, 3, 60, 2, 2}, {17, 60, 40, 2, 60, 1, 1}, {12, 45, 36, 11, 50, 1, 1}};
 }
 
 /// The two back ends of one basis, and a stream.

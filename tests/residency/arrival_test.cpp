@@ -230,3 +230,97 @@ TEST_CASE(
   held.world.manager->drop(held.x, kDevice);
   held.world.manager->settle_for(Drop{held.x, kDevice});  // nothing is there, and nothing to wait for
 }
+
+TEST_CASE(
+    "R23, R27: what a body has read is settled when it ends, and then slides; what nobody read does not, "
+    "however early its copy is complete") {
+  constexpr Bytes kTile = 4 * kGranule;
+  for (const bool reads : {false, true}) {
+    CAPTURE(reads);
+    World world({{kDevice, 4 * kTile}}, 1, {}, true);
+    const HandleId a = world.put("a", kTile, kPinned, 1), b = world.put("b", kTile, kPinned, 2),
+                   c = world.put("c", 3 * kTile, kPinned, 3);
+    Plan first{.name = "first", .reclaim = {}, .reservations = {}, .enter = {Ensure{a, kDevice, {}}}};
+    first.prefetch = {Ensure{b, kDevice, {}, true}};
+    if (reads) first.reads = {{a, kDevice}, {b, kDevice}};
+    Plan second{.name = "second", .reclaim = {Drop{a, kDevice}}, .reservations = {}, .enter = {}};
+    second.enter = {Ensure{c, kDevice, {}}};
+
+    world.manager->scope(first).run([&](Scope&) {
+      const Snapshot seen = world.manager->snapshot();
+      CHECK(seen_at(seen, b, kDevice).arriving);
+    });
+    world.stepped->run_until_idle();
+    const HandleId values[] = {b};
+    CHECK(world.manager->arriving(values, kDevice).empty());  // nobody would wait
+    CHECK(seen_at(world.manager->snapshot(), b, kDevice).arriving == !reads);
+    CHECK(world.accounts_hold());
+    const Explanation told = world.manager->explain(second);
+    CHECK(told.feasible == reads);
+    Scope scope = world.manager->scope(second);
+    if (!reads) {
+      REQUIRE(told.refusal);
+      CHECK(told.refusal->rule == Refusal::Rule::fragmented);
+      CHECK_THROWS_AS(scope.enter(), PlanError);
+      CHECK_THROWS_AS(world.manager->drop(b, kDevice), InUseError);
+      world.manager->settle(b, kDevice);
+      world.manager->scope(second).run([](Scope&) {});
+    } else {
+      CHECK(told.compacted_bytes() == kTile);
+      scope.enter();
+      scope.close();
+    }
+    CHECK(world.manager->snapshot().at(kDevice)->compacted == kTile);
+    CHECK(world.first_byte(b, kDevice) == 2);
+    CHECK(world.first_byte(c, kDevice) == 3);
+  }
+}
+
+TEST_CASE("R23: a plan waits for what its body should have read, and explains the same beside other values") {
+  World world({{kDevice, 1024}}, 1, {}, true);
+  const HandleId x = world.put("x", 512, kPinned, 7);
+  world.manager->prefetch(x, kDevice);
+  Plan plan{.name = "p", .reclaim = {}, .reservations = {}, .enter = {}};
+  plan.reads = {{x, kDevice}};
+  Scope scope = world.manager->scope(plan);
+  scope.enter();
+  CHECK(world.stepped->queued_copies() == 1);
+  scope.close();
+  CHECK(world.stepped->queued_copies() == 0);
+  world.manager->drop(x, kPinned);
+  CHECK(world.first_byte(x, kDevice) == 7);
+}
+
+TEST_CASE("R63: close ends what has to be settled, and a manager that goes frees what is complete") {
+  for (const bool closes : {true, false}) {
+    World world({{kDevice, 1024}}, 1, {}, true);
+    const HandleId x = world.put("x", 512, kPinned, 7);
+    world.manager->prefetch(x, kDevice);
+    if (closes) {
+      world.manager->close();
+      CHECK(world.stepped->queued_copies() == 0);
+    } else {
+      world.stepped->run_until_idle();
+      world.manager.reset();
+      CHECK(world.warnings.empty());
+    }
+  }
+}
+
+TEST_CASE("R19, R23: an ensure of a plan that is not asynchronous settles what is on its way to there") {
+  World world({{kDevice, 1024}}, 1, {}, true);
+  const HandleId x = world.put("x", 512, kPinned, 7);
+  world.manager->prefetch(x, kDevice);
+  Plan plan{.name = "p", .reclaim = {}, .reservations = {}, .enter = {Ensure{x, kDevice, {}}}};
+  const Explanation told = world.manager->explain(plan);
+  REQUIRE(told.feasible);
+  CHECK(told.actions[0].settles);
+  CHECK(told.actions[0].no_op);
+  CHECK(world.stepped->queued_copies() == 1);
+  world.manager->scope(plan).run([&](Scope&) {
+    CHECK(world.stepped->queued_copies() == 0);
+    CHECK_FALSE(seen_at(world.manager->snapshot(), x, kDevice).arriving);
+  });
+  world.manager->drop(x, kPinned);
+  CHECK(world.first_byte(x, kDevice) == 7);
+}

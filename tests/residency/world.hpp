@@ -36,12 +36,14 @@ inline ValueSpec reconstructible(const std::string& name, Bytes bytes) {
 
 /// A manager on the stepped driver: queued work completes when a test steps, or when somebody synchronizes.
 struct World {
-  explicit World(std::map<Location, Bytes> budgets = {}, int devices = 2, CopyRules copies = {})
+  explicit World(std::map<Location, Bytes> budgets = {}, int devices = 2, CopyRules copies = {},
+                 bool arrivals_end_when_settled = false)
       : stepped(memory::make_stepped_driver(
             {.devices = devices, .one_allocation_per_block = fheres::test::one_allocation_per_block()})) {
     ManagerOptions options;
     options.budgets = std::move(budgets);
     options.copies = std::move(copies);
+    options.arrivals_end_when_settled = arrivals_end_when_settled;
     options.warn = [this](const std::string& line) { warnings.push_back(line); };
     manager = std::make_unique<Manager>(stepped, options);
   }

@@ -123,12 +123,26 @@ TEST_CASE("signed words are lifted to every limb") {
   x[2] = std::numeric_limits<std::int64_t>::min();
   x[3] = std::numeric_limits<std::int64_t>::max();
   x[4] = -static_cast<std::int64_t>(w.basis->prime(0).value);
-  Poly out(*w.basis, 0, 5, 1);
-  w.backend->lift(x.data(), out.view, {});
-  w.check(out, 1, [&](int, int, std::size_t i, std::uint64_t q) {
-    const __int128 rest = static_cast<__int128>(x[i]) % static_cast<__int128>(q);
-    return static_cast<Wide>(rest < 0 ? rest + static_cast<__int128>(q) : rest);
-  });
+  const auto check = [&] {
+    Poly out(*w.basis, 0, 5, 1);
+    w.backend->lift(x.data(), out.view, {});
+    w.check(out, 1, [&](int, int, std::size_t i, std::uint64_t q) {
+      const __int128 rest = static_cast<__int128>(x[i]) % static_cast<__int128>(q);
+      return static_cast<Wide>(rest < 0 ? rest + static_cast<__int128>(q) : rest);
+    });
+  };
+  check();
+  // Smaller than some primes and not than others, up to the last word that needs no reduction and the next ones.
+  for (int prime = 0; prime < 5; ++prime) {
+    const auto q = static_cast<std::int64_t>(w.basis->prime(prime).value);
+    for (const std::int64_t end : {q - 2, q - 1, q, q + 1}) {
+      for (std::int64_t& value : x) value = static_cast<std::int64_t>(w.random()) % (end + 1);
+      x[0] = end;
+      x[1] = -end;
+      x[2] = 0;
+      check();
+    }
+  }
 }
 
 TEST_CASE("views with gaps leave the gaps alone") {

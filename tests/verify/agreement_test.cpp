@@ -146,4 +146,44 @@ TEST_CASE(
   CHECK(refused > 5000);
 }
 
+TEST_CASE(
+    "R23, R27: what a stage requires is settled when its body ends and slides from then on, as the rehearsal "
+    "has it") {
+  constexpr Bytes kTile = 4 * kGranule;
+  const workload::Location host = workload::Location::pinned_host(), device = workload::Location::cuda(0);
+  using Verb = workload::NamedAction::Verb;
+  for (const bool required : {false, true}) {
+    CAPTURE(required);
+    Program program;
+    program.metadata.name.text = "settled";
+    program.world.locations = {{device, 4 * kTile, {}}};
+    for (const auto& [name, bytes] :
+         {std::pair("a", kTile), std::pair("b", kTile), std::pair("c", 3 * kTile)}) {
+      workload::Value value;
+      value.name.text = name;
+      value.spec = workload::make_bytes_spec(name, bytes, residency::ReplicaMode::replicable);
+      value.at = {host};
+      program.world.values.push_back(value);
+    }
+    program.stages.resize(3);
+    for (std::size_t s = 0; s < 3; ++s) program.stages[s].name.text = "s" + std::to_string(s);
+    program.stages[0].enter = {{Verb::ensure, 0, device, {}, {}}};
+    program.stages[0].prefetch = {{Verb::ensure, 1, device, {}, {}}};
+    if (required) program.stages[1].require = {{1, device, {}}};
+    program.stages[2].reclaim = {{Verb::drop, 0, device, {}, {}}};
+    program.stages[2].enter = {{Verb::ensure, 2, device, {}, {}}};
+    const workload::Rehearsal rehearsal = workload::rehearse(program);
+    const Replay replayed = replay(program, {});
+    CHECK((rehearsal.answer == workload::Answer::feasible) == required);
+    CHECK(replayed.sound() == required);
+    if (required) {
+      CHECK(rehearsal.compacted_bytes == kTile);
+      CHECK(replayed.compacted_bytes == kTile);
+    } else {
+      REQUIRE(!replayed.violations.empty());
+      CHECK(replayed.violations[0].rule == 27);
+    }
+  }
+}
+
 }  // namespace fheres::verify::testing

@@ -43,6 +43,9 @@ class Encoder {
 
  private:
   struct Roots;
+  template <class Number>
+  Plaintext encode_any(std::span<const Number> message, int level, const scheme::Scale& scale,
+                       const Encoding& encoding) const;
   std::uint64_t check_slots(std::uint64_t slots) const;
   std::vector<double> coefficients_of(const PlaintextView& plaintext) const;
 

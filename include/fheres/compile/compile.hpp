@@ -20,7 +20,7 @@ struct CompileOptions {
   std::optional<std::uint64_t> node_limit{};
   /// With one, transfers are placed ahead of their use where that is faster, and evidence says how long the plan takes.
   std::optional<workload::Machine> machine{};
-  /// time: of the plans that were found, the fastest on the machine, and not the one that moves least. Needs a machine.
+  /// time: of the plans (and variants) that were found, the fastest on the machine, and not the one that moves least. Needs a machine.
   enum class Minimize { bytes, time } minimize = Minimize::bytes;
   /// Of each decision, for the plan that the controller makes stage by stage.
   std::uint64_t search_state_limit = 200'000;
@@ -29,8 +29,9 @@ struct CompileOptions {
 /// A way to a plan that was tried, and what came of it.
 struct Attempt {
   std::string method;
-  std::optional<Bytes> moved_bytes;  // absent: it found no plan that replays
-  std::string reason;                // why not; empty otherwise
+  std::optional<Bytes> moved_bytes;    // absent: it found no plan that replays
+  std::string reason;                  // why not; empty otherwise
+  std::optional<std::size_t> stuck{};  // the stage that refused it, where it was one
 };
 
 /// A plan for the whole workload, that replays through residency::State and the arenas, and what is known of how good it
@@ -48,6 +49,7 @@ struct Line {
     reservation,  // of the stage
     only_copy,    // it is there, must be preserved, and the policy has no tier for it
     placement,    // it starts there
+    confined,     // an only copy that has nowhere else to go: the policy's tiers are short themselves
   };
   Kind kind = Kind::budget;
   std::string name;  // of the value, or the reservation's label
@@ -62,9 +64,10 @@ struct Line {
 struct Infeasible {
   std::string stage;  // empty: initial placement
   Location at = Location::pageable_host();
-  Bytes budget = 0;
+  Bytes budget =
+      0;  // of all locations whose budgets are among the lines: where an only copy may go, it needs room too
   Bytes short_by = 0;  // of the whole sum
-  /// Exceeds the budget; without any single line the rest would fit. The budget's own line comes first.
+  /// Exceeds the budget; without any single line the rest would fit. The budgets' own lines come first.
   std::vector<Line> lines;
   std::string reason;  // one line with the numbers
 };
@@ -79,7 +82,9 @@ using Outcome = std::variant<Compiled, Infeasible, Inconclusive>;
 
 /// A plan for the whole workload, ahead of time: what to keep where between uses, what to let go, and when to bring it
 /// back, under the budgets of the workload's world and the tiers of its policy. Plans that stages carry by hand are one
-/// more way to try, and nothing that has to stay. Pure and deterministic: equal arguments give equal answers.
+/// more way to try, and nothing that has to stay. Where the workload leaves variants open (Workload::questions), one of
+/// each is chosen as well, for the whole workload: the program is one of workload::select, names the variants, and its
+/// evidence says what the others come to; lower bound and infeasibility hold for all combinations. Pure and deterministic: equal arguments give equal answers.
 Outcome compile(const workload::Workload& workload, const CompileOptions& options = {});
 
 }  // namespace fheres::compile

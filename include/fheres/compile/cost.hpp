@@ -60,6 +60,7 @@ struct Forecast {
   std::vector<Direction> directions;  // in location order
   std::vector<Stall> stalls;          // those of more than 0 ns, by stage
   double compute_ns = 0;
+  double compaction_ns = 0;  // that the host waits for blocks that slide (R27)
   double makespan_ns = 0;
   /// No placement of the same transfers is faster: the largest of all operations, all copies of one direction, and of
   /// every chain of the copies that an operation has to wait for, it and all operations after it, or of all operations
@@ -69,7 +70,7 @@ struct Forecast {
 };
 
 /// Plays a feasible Program's rehearsal on the machine as the runtime does (R39): the host waits for every transfer of
-/// reclaim, enter and exit, and for the body; prefetched copies run meanwhile, one after the other in each direction of
+/// reclaim, enter and exit, for every compaction, and for the body and what it reads; prefetched copies run meanwhile, one after the other in each direction of
 /// each device; an operation starts when those before it are over and what it reads has arrived. Pure.
 Forecast forecast(const workload::Program& program, const workload::Rehearsal& rehearsal,
                   const workload::Machine& machine, const StageCosts& costs);

@@ -28,7 +28,8 @@ struct Step {
 
 struct StageMovements {
   std::string name;
-  std::vector<Step> steps;                                         // in run-time order
+  std::string variant;      // of its body, where there was one to choose
+  std::vector<Step> steps;  // in run-time order
   std::map<std::pair<Location, std::string>, Bytes> reservations;  // by location and label
   /// What the body needs, where that is known.
   std::optional<std::set<std::pair<std::string, Location>>> uses;
@@ -40,6 +41,7 @@ struct ValueFacts {
   Bytes bytes = 0;
   std::set<Location> at;  // where it starts
   std::string kind;       // `bytes, exclusive, made again at pageable-host`
+  std::string variant;    // where there was one to choose
 };
 
 /// What moves when, of a Program, a workload, or a report: what two of them are compared by. A plain value.

@@ -13,6 +13,10 @@ namespace fheres::report {
 /// a violation. Codes are those of documents/diagnostic.hpp.
 using Finding = workload::Problem;
 
+/// Codes of answers that are not yes.
+inline constexpr const char* kInfeasible = "FHR0901";
+inline constexpr const char* kInconclusive = "FHR0902";
+
 /// What became of one part of a document, in its order: a stage, a request, a file.
 struct Case {
   enum class Result { passed, failed, undecided, skipped };

@@ -11,6 +11,13 @@ namespace fheres::residency {
 
 using memory::Location;
 
+/// One value at one location.
+struct ValuePlace {
+  HandleId value{};
+  Location at = Location::pageable_host();
+  friend bool operator==(const ValuePlace&, const ValuePlace&) = default;
+};
+
 /// Keep what is there and have a replica at `at` (R9).
 struct Ensure {
   HandleId value{};

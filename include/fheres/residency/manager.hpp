@@ -30,6 +30,10 @@ struct ManagerOptions {
   std::map<Location, Bytes> budgets;
   /// Which source an action reads that names none, and which devices copy to each other directly (R14, R64).
   CopyRules copies{};
+  /// An arrival ends when it is settled, by `settle`, by a plan (R23) or by `close`, however early its copy is complete:
+  /// so charges, addresses and compactions of a sequence of plans are those that explain foretells, and do not depend on
+  /// how fast a copy was. Without, it also ends as soon as an operation finds its copy complete (R33).
+  bool arrivals_end_when_settled = false;
   /// How many transition reports are kept; 0 keeps none (R51).
   std::size_t trace_capacity = 4096;
   /// Gets one line for each thing that went wrong where nothing can be thrown. Must not throw; called without

@@ -34,8 +34,8 @@ struct Workspace {
 };
 
 /// One stage bound to handles (R39). Order at run time: reclaim, admit reservations, enter, prefetch, body, adopt what it
-/// produces, wait for consumers, exit, release reservations. Before an action removes an end of an arrival, that arrival
-/// is settled (R23). Plain data; Manager copies it, so a later change of the original has no effect.
+/// produces, wait for consumers, settle what the body has read, exit, release reservations. Before an action removes an
+/// end of an arrival, that arrival is settled too (R23). Plain data; Manager copies it, so a later change of the original has no effect.
 struct Plan {
   std::string name;  // not empty
   std::vector<Action> reclaim;
@@ -49,6 +49,9 @@ struct Plan {
   /// its logical bytes; all before the body protects anything, and, where there is a workspace, after Manager::gather of
   /// them together. What a body carves beyond that is not predicted.
   std::vector<Workspace> workspace{};
+  /// What the body reads, and where. What arrives there is settled when the body is over (R23): the body has waited for
+  /// it, so from then on it is a copy like any other, that exit may remove and a compaction may slide.
+  std::vector<ValuePlace> reads{};
   friend bool operator==(const Plan&, const Plan&) = default;
 };
 

@@ -103,13 +103,6 @@ struct Transition {
   Location temporary_at() const { return work == Work::expand ? *destination : *source; }
 };
 
-/// One value at one location.
-struct ValuePlace {
-  HandleId value;
-  Location at;
-  friend bool operator==(const ValuePlace&, const ValuePlace&) = default;
-};
-
 /// The residency rules (design, page 03), once. A storage-free value: values with their places and
 /// protections, accounts with their charges and peaks. The manager executes through it, explain simulates
 /// through it, the controller searches over it. Copies are independent, and cheap: they share the values that
@@ -178,7 +171,8 @@ class State {
   void commit(const Transition& transition, Bytes actual_bytes);
   void abort(const Transition& transition);
   /// What arrives at these places has an end that the action would remove: a plan settles it first (R23). An
-  /// end may be a replica of the backing (R66), so these may be places of other values.
+  /// end may be a replica of the backing (R66), so these may be places of other values. An ensure that is not
+  /// asynchronous takes no end; it settles what is on its way to where it wants it, and so does nothing more.
   std::vector<ValuePlace> arrivals_in_the_way(const Action& action) const;
   /// Ends an arrival: the replica is like any other, and both ends lose their pending token (R23).
   void settle(HandleId value, Location at);

@@ -102,6 +102,9 @@ class Backend {
   /// - word t is bytes 16 t .. 16 t + 15 as a little-endian 128-bit integer; its bias modulo a prime is below 2^-67.
   /// So every limb and every polynomial expands alone. `first` is 0 or more.
   virtual void expand(const std::byte* seed, int first, View out, const memory::Stream& stream) const = 0;
+  /// expand, and copy of `stored` to `copied`, of the same limbs and polynomials, in one: a value from its seeded half.
+  virtual void expand_half(const std::byte* seed, ConstView stored, View copied, View uniform,
+                           const memory::Stream& stream) const;
 
   // Key switching, in the order of use. l = active Q limbs, d = basis.digits(l), j(i) = i / a, m as in
   // ConversionTables.
@@ -137,6 +140,11 @@ class Backend {
   /// decomposing the rotated source gives. The source has no factor.
   virtual void hoisted_product(ConstView extended, const Source& source, const std::uint64_t* key,
                                int key_digits, View out, const memory::Stream& stream) const = 0;
+
+  /// hoisted_product over all of P, Q_0 .. Q_(l-1) at once: `extended` covers them all, the products of the special limbs
+  /// go to `special`, those of the Q limbs to `out`.
+  virtual void hoisted_whole(ConstView extended, const Source& source, const std::uint64_t* key,
+                             int key_digits, View special, View out, const memory::Stream& stream) const;
 
   /// mod_up into `tile`, then key_product of it into `out`: the two are one so that a device need not write
   /// the transformed tile. `tile` is as mod_up's out, its contents on return are unspecified but for the

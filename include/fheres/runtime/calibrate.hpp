@@ -25,7 +25,7 @@ struct CalibrateOptions {
 };
 
 /// Measures a device: copies of 64 KiB to the largest, by direction, alone on the machine; whether both directions go on
-/// at once; expansion of seeded keys; the host's time for a stage's scope; each operation at each level, on random
+/// at once; a compaction; expansion of seeded keys; the host's time for a stage's scope; each operation at each level, on random
 /// residues, which time does not depend on. Copies and operations are queued many at a time, so that what is measured is
 /// what one adds to a busy stream. Every figure is a median, after a warm-up, and comes after the device's known-answer
 /// test (runtime/self_test). With two devices, the second one's copies from the first too, where they are peers.

@@ -36,7 +36,10 @@ struct ValueDraft {
   Place steps_place;
   bool seeded = false;  // key: kept in seeded form, and expanded where it is used
   Place form_place;
-  Bytes bytes = 0;  // opaque
+  bool choose_form = false;   // left to the compiler: which of its forms it has
+  bool choose_level = false;  // key: and whether it is one key, or one for each level of its use
+  std::string variant;        // of a Plan: the one that was chosen
+  Bytes bytes = 0;            // opaque
   std::vector<Location> at;
   std::vector<Place> at_places;
   bool at_is_bad = false;  // part of it could not be read, which has been reported
@@ -108,6 +111,9 @@ struct StageDraft {
   Place reserve_place;
   std::vector<Name> release;
   std::optional<PlanDraft> plan;
+  int key_switch_group = 0;        // 0: all output limbs at once
+  bool choose_key_switch = false;  // left to the compiler
+  Place key_switch_place;
 };
 
 /// `security: ...` and the rest of `parameters`, and where it stands.
@@ -180,6 +186,7 @@ struct ProgramStageDraft {
   std::vector<CarvedDraft> workspace;
   std::vector<ProducedDraft> produce;
   std::vector<Name> release;
+  std::string variant;
 };
 
 struct ProgramDraft {

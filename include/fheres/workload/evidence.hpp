@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <fheres/base/bytes.hpp>
+#include <fheres/workload/question.hpp>
 #include <fheres/workload/value.hpp>
 
 namespace fheres::workload {
@@ -25,6 +26,22 @@ struct TimeEvidence {
   friend bool operator==(const TimeEvidence&, const TimeEvidence&) = default;
 };
 
+/// Which variant a value or a stage has, where the workload left it open, and what the others come to.
+struct VariantEvidence {
+  Question::About about = Question::About::value;
+  std::string name;
+  std::string chosen;
+  struct Instead {
+    std::string variant;
+    Bytes lower_bound_bytes = 0;  // no plan with it moves less, whatever else is chosen
+    /// Of the best plan that was found with everything else as it is; absent: none was looked for, or found.
+    std::optional<Bytes> moved_bytes;
+    std::optional<std::uint64_t> predicted_ns;  // of that plan, where time decides
+    std::string reason;                         // why none was found
+  };
+  std::vector<Instead> instead;
+};
+
 /// What the compiler says of a plan that it made, so that nobody has to believe it: everything but the bound and the
 /// times can be counted again from the plan alone. A plain value.
 struct Evidence {
@@ -41,6 +58,8 @@ struct Evidence {
   Bytes compacted_bytes = 0;
   std::vector<PeakEvidence> peaks;  // of every location that is charged, in location order
   std::optional<TimeEvidence> time;
+  std::uint64_t selections = 0;           // of variants, that were compiled
+  std::vector<VariantEvidence> variants;  // in the workload's order; empty where it leaves nothing open
 
   /// Proven: no plan moves fewer bytes.
   bool optimal() const { return moved_bytes == lower_bound_bytes; }

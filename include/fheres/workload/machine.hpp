@@ -69,8 +69,10 @@ struct Machine {
   bool full_duplex = true;
   /// Bytes of keys a second that a device expands from seeds (R66).
   std::optional<double> expansion;
+  /// Bytes a second that slide inside a device to make one piece of room (R27), the host waiting.
+  std::optional<double> compaction;
   std::vector<OperationTimes> operations;
-  double stage_ns = 0;  // of the host, for each stage, beside its transfers and operations
+  double stage_ns = 0;  // of the host, for each stage and for each transfer, beside what the device does
 
   const CopyTimes* copy(Tier from, Tier to) const;
   bool are_peers(Location a, Location b) const;
@@ -79,6 +81,9 @@ struct Machine {
   std::optional<double> copy_ns(Location from, Location to, Bytes bytes) const;
   /// What the device does to expand so many bytes of a key.
   std::optional<double> expand_ns(Bytes bytes) const;
+  /// A compaction inside a location that slides so many bytes. Where nobody measured it, as long as it would take to
+  /// bring the bytes there from pinned-host: more than it is.
+  double slide_ns(Location at, Bytes bytes) const;
   const OperationTimes* operation(std::string_view parameters, std::string_view operation) const;
 };
 

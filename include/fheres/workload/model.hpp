@@ -12,6 +12,7 @@
 #include <fheres/residency/copy_rules.hpp>
 #include <fheres/scheme/parameters.hpp>
 #include <fheres/workload/machine.hpp>
+#include <fheres/workload/question.hpp>
 #include <fheres/workload/stage.hpp>
 #include <fheres/workload/value.hpp>
 
@@ -81,6 +82,10 @@ struct Workload {
   std::vector<Stage> stages;
   Checks checks;
   std::optional<std::uint64_t> seed;  // for reproducible keys and encryptions; reports say so
+  /// What the document leaves to the compiler: the declared values' in their order, then the stages'. Everything above
+  /// stands for one variant of each: the first, or what `select` was asked for.
+  std::vector<Question> questions{};
+  std::shared_ptr<const OpenDraft> open{};  // what the variants are made from; null without questions
 };
 
 /// One request of a document of kind Request.

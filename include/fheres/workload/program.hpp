@@ -24,8 +24,8 @@ struct Carved {
 };
 
 /// One stage of a Program. Order at run time (R39): reclaim, admit reservations, enter, prefetch, body (produce), exit,
-/// release reservations, discard what is released. What is prefetched is an ensure, and is settled before an action takes
-/// one of its ends (R23).
+/// release reservations, discard what is released. What is prefetched is an ensure. It is settled at the end of the body of
+/// the first stage that requires it, or before an action takes one of its ends (R23).
 struct ProgramStage {
   Name name;
   std::vector<NamedAction> reclaim;
@@ -33,11 +33,12 @@ struct ProgramStage {
   std::vector<NamedAction> enter;
   std::vector<NamedAction> prefetch;
   std::vector<Requirement>
-      require;                    // what the body reads: there when it starts. A promise that `verify` holds
+      require;  // what the body reads: there when it starts, a promise that `verify` holds, and settled when it ends
   std::vector<Carved> workspace;  // the body's blocks, for addresses (R27)
   std::vector<Produced> produce;
   std::vector<NamedAction> exit;
   std::vector<Operand> release;
+  std::string variant{};  // of its body, where the workload left it open
 };
 
 /// The workload that a Program was compiled from.

@@ -109,6 +109,8 @@ std::vector<residency::Action> bind_all(const std::vector<NamedAction>& actions,
 /// Ensures that return while their copies run (R21).
 std::vector<residency::Action> bind_prefetch(const std::vector<NamedAction>& actions,
                                              std::span<const residency::HandleId> handles);
+std::vector<residency::ValuePlace> bind_reads(const std::vector<Requirement>& requirements,
+                                              std::span<const residency::HandleId> handles);
 
 /// What a manual plan of a stage does besides its reservations and outputs.
 struct ManualPlan {
@@ -129,6 +131,8 @@ struct Stage {
   BodyLayout layout;
   std::vector<Operand> release;    // values discarded after the stage
   std::optional<ManualPlan> plan;  // absent: the controller decides
+  int key_switch_group = 0;        // output limbs that its key switches work on at a time; 0: all at once
+  std::string variant;             // where there was something to choose
 };
 
 }  // namespace fheres::workload

@@ -36,6 +36,9 @@ struct Value {
   std::int64_t priority = 0;          // lower goes first (R54)
   std::optional<std::string> stable_key;
   std::optional<std::size_t> produced_by;  // the stage whose output it is
+  std::string variant;                     // that it has, where there was something to choose
+  /// Of Workload::questions: the one that it belongs to, as what was asked about or as a part of the answer.
+  std::optional<std::size_t> question;
 };
 
 /// Whether the client makes it, with its secret: a declared ciphertext or key that no file holds.

@@ -230,9 +230,19 @@ void CpuBackend::tensor_add(ConstView a, ConstView b, View out, const memory::St
 void CpuBackend::lift(const std::int64_t* coefficients, View out, const memory::Stream& stream) const {
   shapes::lift(basis(), coefficients, out);
   run(stream, [this, coefficients, out] {
+    std::uint64_t largest = 0;  // or somewhat more
+    for (std::size_t i = 0; i < basis().n(); ++i)
+      largest |= static_cast<std::uint64_t>(coefficients[i] ^ (coefficients[i] >> 63));
     for_each(out.limbs, 1, [&](int limb, int) {
       const scheme::Modulus& q = basis().prime(out.first_prime + limb);
       std::uint64_t* z = out.at(limb, 0);
+      if (largest + 1 < q.value) {  // as for messages: nothing to reduce
+        for (std::size_t i = 0; i < basis().n(); ++i) {
+          const std::int64_t x = coefficients[i];
+          z[i] = static_cast<std::uint64_t>(x) + (static_cast<std::uint64_t>(x >> 63) & q.value);
+        }
+        return;
+      }
       for (std::size_t i = 0; i < basis().n(); ++i) {
         const std::int64_t x = coefficients[i];
         const std::uint64_t size = x < 0 ? -static_cast<std::uint64_t>(x) : static_cast<std::uint64_t>(x);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <fheres/base/check.hpp>
 #include <fheres/ring/cuda.hpp>
 
 #include "memory/cuda/check.hpp"
@@ -14,6 +15,15 @@ namespace {
 
 using memory::Stream;
 
+cuda::DeviceShape shape_of(int ordinal) {
+  cuda::DeviceShape shape;
+  FHERES_CUDA(cudaDeviceGetAttribute(&shape.multiprocessors, cudaDevAttrMultiProcessorCount, ordinal));
+  int clusters = 0;
+  FHERES_CUDA(cudaDeviceGetAttribute(&clusters, cudaDevAttrClusterLaunch, ordinal));
+  shape.clusters = clusters != 0;
+  return shape;
+}
+
 /// ring::Backend on one device. Shapes are checked as on the host; then operations.hpp queues the kernels.
 class CudaBackend final : public Backend {
  public:
@@ -23,7 +33,7 @@ class CudaBackend final : public Backend {
         driver_(std::move(driver)),
         device_(device),
         ordinal_(memory::cuda::ordinal(*driver_, device)),
-        tables_(this->basis(), driver_, device),
+        tables_(this->basis(), driver_, device, shape_of(ordinal_)),
         graphs_(options.graphs) {}
 
   std::string name() const override { return "cuda"; }
@@ -47,12 +57,16 @@ class CudaBackend final : public Backend {
   void tensor_add(ConstView a, ConstView b, View out, const Stream& stream) const override;
   void lift(const std::int64_t* coefficients, View out, const Stream& stream) const override;
   void expand(const std::byte* seed, int first, View out, const Stream& stream) const override;
+  void expand_half(const std::byte* seed, ConstView stored, View copied, View uniform,
+                   const Stream& stream) const override;
   void decompose(const Source& source, Digits out, const Stream& stream) const override;
   void mod_up(ConstDigits digits, View out, const Stream& stream) const override;
   void key_product(ConstView extended, const Source& source, const std::uint64_t* key, int key_digits,
                    View out, const Stream& stream) const override;
   void hoisted_product(ConstView extended, const Source& source, const std::uint64_t* key, int key_digits,
                        View out, const Stream& stream) const override;
+  void hoisted_whole(ConstView extended, const Source& source, const std::uint64_t* key, int key_digits,
+                     View special, View out, const Stream& stream) const override;
   void switch_group(ConstDigits digits, const Source& source, const std::uint64_t* key, int key_digits,
                     View tile, View out, const Stream& stream) const override;
   void switch_whole(ConstDigits digits, const Source& source, const std::uint64_t* key, int key_digits,
@@ -200,7 +214,15 @@ void CudaBackend::lift(const std::int64_t* coefficients, View out, const Stream&
 
 void CudaBackend::expand(const std::byte* seed, int first, View out, const Stream& stream) const {
   shapes::expand(basis(), seed, first, out);
-  cuda::expand(tables(), seed, first, out, Queue(*this, stream));
+  cuda::expand(tables(), seed, first, out, {}, {}, Queue(*this, stream));
+}
+
+void CudaBackend::expand_half(const std::byte* seed, ConstView stored, View copied, View uniform,
+                              const Stream& stream) const {
+  shapes::unary(basis(), stored, copied);
+  shapes::expand(basis(), seed, 0, uniform);
+  FHERES_CHECK(uniform.limbs == copied.limbs && uniform.polynomials == copied.polynomials);
+  cuda::expand(tables(), seed, 0, uniform, stored, copied, Queue(*this, stream));
 }
 
 void CudaBackend::decompose(const Source& source, Digits out, const Stream& stream) const {
@@ -225,6 +247,17 @@ void CudaBackend::hoisted_product(ConstView extended, const Source& source, cons
   shapes::hoisted_product(basis(), extended, source, key, key_digits, out);
   cuda::key_product(tables(), extended, source.automorphism.exponent, source, key, key_digits,
                     {cuda::array(out), {}, {}, out.limbs, 0}, Queue(*this, stream));
+}
+
+void CudaBackend::hoisted_whole(ConstView extended, const Source& source, const std::uint64_t* key,
+                                int key_digits, View special, View out, const Stream& stream) const {
+  shapes::switch_whole(basis(), extended, special, out, {});
+  shapes::hoisted_product(basis(), extended.limb_range(0, special.limbs), source, key, key_digits, special);
+  shapes::hoisted_product(basis(), extended.limb_range(special.limbs, out.limbs), source, key, key_digits,
+                          out);
+  cuda::key_product(tables(), extended, source.automorphism.exponent, source, key, key_digits,
+                    {cuda::array(special), cuda::array(out), {}, special.limbs, out.limbs},
+                    Queue(*this, stream));
 }
 
 void CudaBackend::switch_group(ConstDigits digits, const Source& source, const std::uint64_t* key,

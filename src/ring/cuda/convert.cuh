@@ -69,16 +69,32 @@ __device__ __forceinline__ void sum_products(Wide (&sum)[kHeld], const Sources& 
   }
 }
 
-/// How the limbs of a job are dealt to blocks: a block converts its columns of one polynomial to so many primes, and
-/// all blocks together are enough to keep a large device busy to the end.
-inline int conversion_depth(const Job& job, int tiles) {
-  constexpr int kBlocks = 1056;
-  const int chunks = (kBlocks + tiles * job.polynomials - 1) / (tiles * job.polynomials);
-  return (job.limbs + chunks - 1) / chunks;
-}
-
 /// Warps that a multiprocessor has room for: with more, registers spill; with fewer, nothing hides the latency.
 inline constexpr int kConvertWarps = 16;
+
+/// How the limbs of a job are dealt to blocks: a block opens its columns of one polynomial, which takes as long as
+/// `opening` primes, and converts them to so many primes. Where opening is nothing, all blocks together are enough to keep
+/// a large device busy to the end. Else few long blocks are better, in rounds of `slots`, as many as the device has room
+/// for, of which the last one should be full.
+inline int conversion_depth(const Job& job, int tiles, int slots, double opening) {
+  if (opening == 0) {
+    constexpr int kBlocks = 1056;
+    const int chunks = (kBlocks + tiles * job.polynomials - 1) / (tiles * job.polynomials);
+    return (job.limbs + chunks - 1) / chunks;
+  }
+  int best = job.limbs;
+  double least = 0;
+  for (int depth = job.limbs; depth >= 1; --depth) {
+    const int chunks = (job.limbs + depth - 1) / depth;
+    const int rounds = (tiles * job.polynomials * chunks + slots - 1) / slots;
+    const double cost = rounds * (opening + depth);
+    if (depth == job.limbs || cost < least) {
+      least = cost;
+      best = depth;
+    }
+  }
+  return best;
+}
 
 /// The polynomial and the limbs of a block: those from `first` on that the job does not skip.
 struct ConvertRun {
@@ -103,7 +119,7 @@ struct ConvertRun {
 };
 
 /// The first pass of a forward transform of converted residues. `In` is opened for the thread's points of a polynomial,
-/// and then gives a reader for each prime.
+/// which takes as long as In::kOpening primes, and then gives a reader for each prime.
 ///
 /// While a prime is worked on, the roots of the next one come near.
 template <class P, class In>
@@ -132,7 +148,8 @@ template <class In>
 void run_conversion(const char* name, const Tables& tables, const Job& job, const In& in, const Array& out,
                     cudaStream_t stream) {
   at_pass<true>(tables.log_n, [&]<class P>() {
-    const int depth = conversion_depth(job, P::kTiles);
+    const int slots = tables.device.multiprocessors * (kConvertWarps * 32 / P::kThreads);
+    const int depth = conversion_depth(job, P::kTiles, slots, In::kOpening);
     const int chunks = (job.limbs + depth - 1) / depth;
     launch(name, convert_pass<P, In>, grid_of(P::kTiles, job.polynomials * chunks), P::kThreads, stream,
            tables, job, in, out, depth);

@@ -15,6 +15,7 @@ namespace {
 /// Then k <= 31 for the same bounds.
 template <bool kLast>
 struct FromSpecial {
+  static constexpr double kOpening = kLast ? 3 : 1.5;
   ConstArray special;
   ConstArray last = {};
   int last_prime = 0;

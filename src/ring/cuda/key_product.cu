@@ -1,3 +1,4 @@
+#include "ring/cuda/cluster.cuh"
 #include "ring/cuda/operations.hpp"
 #include "ring/cuda/pass.cuh"
 #include "ring/cuda/source.cuh"
@@ -108,7 +109,9 @@ struct DoubleProducts {
       sum[1][h] = field.settle(sum[1][h]);
     }
   }
-  __device__ __forceinline__ u64 residue(int c, int h) const { return field.to_residue(sum[c][h]); }
+  __device__ __forceinline__ u64 residue(int c, int h) const { return residue_of(sum[c][h]); }
+  /// Of the sums of two blocks, which settle after 16 products: 26 q at most, below 2^51.
+  __device__ __forceinline__ u64 residue_of(double total) const { return field.to_residue(total); }
 };
 template <int kHeld>
 struct IntegerProducts {
@@ -124,6 +127,8 @@ struct IntegerProducts {
   }
   __device__ __forceinline__ void settle() {}
   __device__ __forceinline__ u64 residue(int c, int h) const { return sum[c][h]; }
+  /// Of the sums of two blocks.
+  __device__ __forceinline__ u64 residue_of(u64 total) const { return reduce_word(total, prime); }
 };
 
 /// Rows on their way into shared memory while a block computes, as they lie in memory: two of the key and one of the
@@ -168,9 +173,40 @@ struct Stage {
   };
 };
 
+/// The sums of a cluster's blocks, which have had the same rows of different digits: each block adds up a share of the
+/// points and writes it. They lie where the key's rows were, at the places that the thread itself has read.
+template <class P, int kParts, class Sums>
+__device__ __forceinline__ void gather_sums(const Sums& sums, const Stage<P>& stage, const Products& out,
+                                            int limb) {
+  using Field = typename Sums::Field;
+  constexpr int kShare = P::kHeld / kParts;
+  const PointsOut<P, true> at;
+  const int lane = P::lane(static_cast<int>(threadIdx.x));
+  const int first = static_cast<int>(blockIdx.z) * kShare;
+#pragma unroll
+  for (int c = 0; c < 2; ++c) {
+#pragma unroll
+    for (int h = 0; h < P::kHeld; ++h) stage.row(c)[lane + h * P::kLanes] = Field::store(sums.sum[c][h]);
+  }
+  meet_cluster();
+#pragma unroll
+  for (int c = 0; c < 2; ++c) {
+#pragma unroll
+    for (int h = 0; h < kShare; ++h) {
+      const u64* const own = stage.row(c) + lane + (first + h) * P::kLanes;
+      typename Field::Number total = 0;
+#pragma unroll
+      for (unsigned block = 0; block < kParts; ++block) total += Field::load(read_other(own, block));
+      out.at(limb, c)[at.first + at.offset(first + h)] = sums.residue_of(total);
+    }
+  }
+  meet_cluster();  // nobody leaves while others read
+}
+
 /// The forward row pass of every digit and the product in one: `extended` is what the column pass left, and
-/// its transform is never written. One block has the same rows of all digits of one limb, one digit after the other.
-template <class P, class Sums>
+/// its transform is never written. One block has the same rows of all digits of one limb, one digit after the other; or
+/// a cluster of kParts blocks has them, and each block every kParts-th digit.
+template <class P, int kParts, class Sums>
 __device__ __forceinline__ void sum_rows(const Tables& tables, const ConstArray& extended,
                                          const SourceArray& source, const KeyRows& rows, int digits, int limb,
                                          int prime, const Products& out, u64* shared,
@@ -188,11 +224,12 @@ __device__ __forceinline__ void sum_rows(const Tables& tables, const ConstArray&
     return digit == rows.diagonal ? key_row(0, digit) : extended.at(limb, digit);
   };
   Sums sums(tables, prime);
-  stage.fetch(2, digit_row(0));
+  const int begin = kParts == 1 ? 0 : static_cast<int>(blockIdx.z);
+  stage.fetch(2, digit_row(begin));
   wait_for_copies<1>();  // for the roots
   __syncthreads();
 #pragma unroll 1
-  for (int digit = 0; digit < digits; ++digit) {
+  for (int digit = begin; digit < digits; digit += kParts) {
     stage.fetch(0, key_row(0, digit));
     stage.fetch(1, key_row(1, digit));
     stage.template wait<2>();
@@ -206,7 +243,7 @@ __device__ __forceinline__ void sum_rows(const Tables& tables, const ConstArray&
                             shared, roots, sums.field);
     }
     __syncwarp();  // the next digit writes where others have read
-    stage.fetch(2, digit_row(min(digit + 1, digits - 1)));
+    stage.fetch(2, digit_row(digit + kParts < digits ? digit + kParts : digit));
     stage.template wait<1>();
 #pragma unroll
     for (int c = 0; c < 2; ++c) {
@@ -215,9 +252,10 @@ __device__ __forceinline__ void sum_rows(const Tables& tables, const ConstArray&
       for (int h = 0; h < P::kHeld; ++h) sums.add(c, h, x[h], staged[h * P::kLanes]);
     }
     __syncwarp();
-    if (digit % 32 == 31) sums.settle();
+    if (digit % 32 + kParts >= 32) sums.settle();
   }
   stage.template wait<0>();
+  if constexpr (kParts > 1) return gather_sums<P, kParts>(sums, stage, out, limb);
 #pragma unroll
   for (int c = 0; c < 2; ++c) {
     u64* const to = out.at(limb, c) + at.first;
@@ -228,7 +266,7 @@ __device__ __forceinline__ void sum_rows(const Tables& tables, const ConstArray&
 
 constexpr int kProductWarps = 16;  // that a multiprocessor has room for
 
-template <class P>
+template <class P, int kParts>
 __global__ void __launch_bounds__(P::kThreads, kProductWarps * 32 / P::kThreads)
     product_rows_kernel(const Tables tables, const ConstArray extended, const SourceArray source,
                         const u64* key, const int key_digits, const int digits, const int first_prime,
@@ -241,12 +279,19 @@ __global__ void __launch_bounds__(P::kThreads, kProductWarps * 32 / P::kThreads)
   const int prime = first_prime + limb;
   const KeyRows rows(tables, key, key_digits, prime);
   if (near.doubles()) {
-    sum_rows<P, DoubleProducts<P::kHeld>>(tables, extended, source, rows, digits, limb, prime, out, shared,
-                                          near);
+    sum_rows<P, kParts, DoubleProducts<P::kHeld>>(tables, extended, source, rows, digits, limb, prime, out,
+                                                  shared, near);
   } else {
-    sum_rows<P, IntegerProducts<P::kHeld>>(tables, extended, source, rows, digits, limb, prime, out, shared,
-                                           near);
+    sum_rows<P, kParts, IntegerProducts<P::kHeld>>(tables, extended, source, rows, digits, limb, prime, out,
+                                                   shared, near);
   }
+}
+
+/// Whether two blocks share the digits of a tile of rows. To share costs something, and pays where the last round of blocks
+/// would leave much of the device idle.
+bool worth_sharing(const Tables& tables, int tiles, int digits, int slots) {
+  const int rounds = (tiles + slots - 1) / slots;
+  return tables.device.clusters && rounds > 1 && digits >= 4 && 4 * tiles < 3 * rounds * slots;
 }
 
 }  // namespace
@@ -261,9 +306,19 @@ void product_rows(const Tables& tables, ConstView extended, const Source& source
                   int key_digits, const Products& out, cudaStream_t stream) {
   at_pass<false>(tables.log_n, [&]<class P>() {
     const int words = P::kWords + Stage<P>::kWords + Near<P, true>::kWords;
-    launch("product rows", product_rows_kernel<P>, grid_of(P::kTiles, extended.limbs),
-           {P::kThreads, words * static_cast<int>(sizeof(u64))}, stream, tables, array(extended),
-           source_array(source), key, key_digits, extended.polynomials, extended.first_prime, out);
+    const int slots = tables.device.multiprocessors * (kProductWarps * 32 / P::kThreads);
+    const BlockSize block(P::kThreads, words * static_cast<int>(sizeof(u64)));
+    const auto queue = [&](auto kernel, BlockSize size, unsigned parts) {
+      launch("product rows", kernel,
+             dim3(static_cast<unsigned>(P::kTiles), static_cast<unsigned>(extended.limbs), parts), size,
+             stream, tables, array(extended), source_array(source), key, key_digits, extended.polynomials,
+             extended.first_prime, out);
+    };
+    if (worth_sharing(tables, P::kTiles * extended.limbs, extended.polynomials, slots)) {
+      queue(product_rows_kernel<P, 2>, block.in_clusters(dim3(1, 1, 2)), 2);
+    } else {
+      queue(product_rows_kernel<P, 1>, block, 1);
+    }
   });
 }
 

@@ -21,9 +21,45 @@ struct FromSource {
   }
 };
 
+/// word + offset modulo another prime, for a forward transform. `wide`: the words' prime is too large for doubles; then
+/// a word is two pieces, of 30 and at most 31 bits.
+template <int kHeld>
+struct FromWords {
+  const u64 (&words)[kHeld];
+  bool wide;
+  u64 offset;
+  scheme::Modulus prime;
+
+  template <class At>
+  __device__ __forceinline__ void numbers(double (&x)[kHeld], const At&, const DoubleField& field) const {
+    const double start = DoubleField::from_residue(offset);
+    if (!wide) {
+#pragma unroll
+      for (int h = 0; h < kHeld; ++h) {
+        x[h] = field.settle(DoubleField::plus(DoubleField::from_residue(words[h]), start));
+      }
+      return;
+    }
+    constexpr u64 kPiece = u64{1} << 30;
+    const double unit = field.settle(static_cast<double>(kPiece));
+#pragma unroll
+    for (int h = 0; h < kHeld; ++h) {
+      const double low = DoubleField::from_residue(words[h] & (kPiece - 1));
+      x[h] = DoubleField::plus(field.settle(DoubleField::plus(low, start)),
+                               field.multiply(DoubleField::from_residue(words[h] >> 30), unit));
+    }
+  }
+  template <class At>
+  __device__ __forceinline__ void numbers(u64 (&x)[kHeld], const At&, const IntegerField&) const {
+#pragma unroll
+    for (int h = 0; h < kHeld; ++h) x[h] = reduce_word(words[h] + offset, prime);
+  }
+};
+
 /// The centred residues of one digit, converted to a prime that is not one of its own: up_offset[m-1][t][j] plus the
 /// sum over the digit's m active limbs of digits_i up_factor[m-1][t][i].
 struct FromDigits {
+  static constexpr double kOpening = 0;
   ConstArray digits;
   int limbs = 0;  // active Q limbs
 
@@ -45,14 +81,8 @@ struct FromDigits {
       for (int h = 0; h < kHeld; ++h) x[h] = sums.end(h, field, unit);
     }
     template <int kHeld, class At>
-    __device__ __forceinline__ void numbers(u64 (&x)[kHeld], const At& at, const IntegerField&) const {
-      if (sources.limbs == 1) {  // the factor is 1
-#pragma unroll
-        for (int h = 0; h < kHeld; ++h) {
-          x[h] = reduce_word(sources.first[at.first + At::offset(h)] + offset, prime);
-        }
-        return;
-      }
+    __device__ __forceinline__ void numbers(u64 (&x)[kHeld], const At& at, const IntegerField& field) const {
+      if (sources.limbs == 1) return only_limb(x, at, field);
       Wide sums[kHeld];
 #pragma unroll
       for (int h = 0; h < kHeld; ++h) sums[h] = offset;
@@ -62,27 +92,12 @@ struct FromDigits {
     }
 
    private:
-    // The factor is 1. A word of a larger prime is two pieces, of 30 and at most 31 bits.
-    template <int kHeld, class At>
-    __device__ __forceinline__ void only_limb(double (&x)[kHeld], const At& at,
-                                              const DoubleField& field) const {
-      const u64* const words = sources.first + at.first;
-      const double start = DoubleField::from_residue(offset);
-      if (sources.wide == 0) {
-#pragma unroll
-        for (int h = 0; h < kHeld; ++h) {
-          x[h] = field.settle(DoubleField::plus(DoubleField::from_residue(words[At::offset(h)]), start));
-        }
-        return;
-      }
-      const double high = pieces[0].high;
-#pragma unroll
-      for (int h = 0; h < kHeld; ++h) {
-        const u64 word = words[At::offset(h)];
-        const double low = DoubleField::from_residue(word & ((u64{1} << 30) - 1));
-        x[h] = DoubleField::plus(field.settle(DoubleField::plus(low, start)),
-                                 field.multiply(DoubleField::from_residue(word >> 30), high));
-      }
+    // The factor is 1.
+    template <class Number, int kHeld, class At, class Field>
+    __device__ __forceinline__ void only_limb(Number (&x)[kHeld], const At& at, const Field& field) const {
+      u64 words[kHeld];
+      read_words(sources.first, words, at);
+      FromWords<kHeld>{words, sources.wide != 0, offset, prime}.numbers(x, at, field);
     }
   };
 
@@ -111,11 +126,39 @@ struct FromDigits {
   }
 };
 
+/// The same where a digit is one limb: there is nothing to sum, and a lighter kernel leaves room for more of them.
+struct FromLimb {
+  ConstArray digits;
+
+  struct Reader {
+    const u64* words;
+    bool wide;
+    u64 offset;
+    scheme::Modulus prime;
+    template <class Number, int kHeld, class At, class Field>
+    __device__ __forceinline__ void numbers(Number (&x)[kHeld], const At& at, const Field& field) const {
+      u64 own[kHeld];
+      read_words(words, own, at);
+      FromWords<kHeld>{own, wide, offset, prime}.numbers(x, at, field);
+    }
+  };
+  __device__ __forceinline__ Reader open(const Tables& tables, int prime, int, int digit) const {
+    const std::size_t at = static_cast<std::size_t>(prime) * tables.q_limbs + digit;
+    return {digits.at(digit, 0), !in_doubles(tables.primes[tables.special_limbs + digit].value),
+            tables.up_offset[at], tables.primes[prime]};
+  }
+};
+
 /// The conversion and the first pass of the transform. Gives the job of what is left.
 Job convert_digits(const Tables& tables, ConstDigits digits, const View& tile, cudaStream_t stream) {
   const Job job{tile.first_prime, tile.limbs, tile.polynomials, tables.digit_limbs, tables.special_limbs};
-  run_conversion("mod up columns", tables, job, FromDigits{array(digits, tables.digit_limbs), digits.limbs},
-                 array(tile), stream);
+  if (tables.digit_limbs == 1) {
+    run_pass<true, true>("mod up columns", tables, job, FromLimb{array(digits, 1)}, Stored{array(tile)},
+                         stream);
+  } else {
+    run_conversion("mod up columns", tables, job, FromDigits{array(digits, tables.digit_limbs), digits.limbs},
+                   array(tile), stream);
+  }
   return job;
 }
 

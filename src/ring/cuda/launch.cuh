@@ -18,11 +18,17 @@ __device__ __forceinline__ void begin_kernel() {
 #endif
 }
 
-/// Threads of a block, and bytes of shared memory that it asks for at launch.
+/// Threads of a block, bytes of shared memory that it asks for at launch, and blocks of a cluster.
 struct BlockSize {
   int threads;
   int shared_bytes = 0;
+  dim3 cluster = {};
   BlockSize(int count, int bytes = 0) : threads(count), shared_bytes(bytes) {}
+  BlockSize in_clusters(dim3 blocks) const {
+    BlockSize size = *this;
+    size.cluster = blocks;
+    return size;
+  }
 };
 
 /// Queues a kernel that calls begin_kernel, and checks that it was queued (submit). Every launch of this folder goes
@@ -30,8 +36,8 @@ struct BlockSize {
 template <class... Parameters, class... Arguments>
 void launch(const char* name, void (*kernel)(Parameters...), dim3 grid, BlockSize block, cudaStream_t stream,
             Arguments... arguments) {
-  const LaunchShape shape{name, reinterpret_cast<const void*>(kernel), grid, block.threads,
-                          block.shared_bytes};
+  const LaunchShape shape{
+      name, reinterpret_cast<const void*>(kernel), grid, block.threads, block.shared_bytes, block.cluster};
   const auto queue = [&](Parameters... values) {
     static_assert((std::is_trivially_copyable_v<Parameters> && ...));
     (__builtin_clear_padding(&values), ...);  // equal arguments are equal bit by bit

@@ -16,9 +16,11 @@ struct LaunchShape {
   dim3 grid;
   int threads = 0;
   int shared_bytes = 0;
+  dim3 cluster;  // blocks of a cluster
   friend bool operator==(const LaunchShape& a, const LaunchShape& b) {
     return a.kernel == b.kernel && a.grid.x == b.grid.x && a.grid.y == b.grid.y && a.grid.z == b.grid.z &&
-           a.threads == b.threads && a.shared_bytes == b.shared_bytes;
+           a.threads == b.threads && a.shared_bytes == b.shared_bytes && a.cluster.x == b.cluster.x &&
+           a.cluster.y == b.cluster.y && a.cluster.z == b.cluster.z;
   }
 };
 

@@ -17,14 +17,15 @@ namespace fheres::ring::cuda {
 
 inline constexpr int kWidth = 8;  // columns or rows of a block
 
-/// The shape of a pass at N = 2^kLogN.
-template <int kLogN, bool kColumnsOf>
+/// The shape of a pass at N = 2^kLogN, where a thread holds 2^kHeldLogOf points.
+template <int kLogN, bool kColumnsOf, int kHeldLogOf = kLogN <= 14 ? 2 : 3>
 struct Pass {
   static constexpr bool kColumns = kColumnsOf;
   static constexpr int kLog = kColumns ? (kLogN + 1) / 2 : kLogN / 2;
   static constexpr int kOtherLog = kLogN - kLog;  // 2^kOtherLog columns or rows
-  /// Points a thread holds. Twice as many are one round less, but leave room for half as many threads.
-  static constexpr int kHeldLog = 3;
+  /// Points a thread holds. Twice as many are a round or two less, but leave room for half as many threads, and a small
+  /// ring needs the threads.
+  static constexpr int kHeldLog = kHeldLogOf;
   static constexpr int kHeld = 1 << kHeldLog;
   static constexpr int kLanes = 1 << (kLog - kHeldLog);  // threads of a column or row
   static constexpr int kThreads = kWidth * kLanes;

@@ -38,7 +38,9 @@ void lift(const Tables& tables, const std::int64_t* coefficients, View out, cuda
 void automorphism(const Tables& tables, ConstView in, std::uint32_t exponent, View out, cudaStream_t stream);
 
 // expand.cu
-void expand(const Tables& tables, const std::byte* seed, int first, View out, cudaStream_t stream);
+/// `stored` goes to `copied`, where it has data.
+void expand(const Tables& tables, const std::byte* seed, int first, View out, ConstView stored, View copied,
+            cudaStream_t stream);
 
 // key_switch.cu
 void decompose(const Tables& tables, const Source& source, Digits out, cudaStream_t stream);

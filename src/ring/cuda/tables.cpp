@@ -122,9 +122,10 @@ void pack_ends(const Basis& basis, Packer& packer, Tables& tables) {
 }  // namespace
 
 DeviceTables::DeviceTables(const Basis& basis, std::shared_ptr<memory::Driver> driver,
-                           memory::Location device)
+                           memory::Location device, const DeviceShape& shape)
     : driver_(std::move(driver)), device_(device) {
   const ConversionTables& conversion = basis.conversion();
+  tables_.device = shape;
   tables_.log_n = basis.log_n();
   tables_.special_limbs = basis.special_limbs();
   tables_.q_limbs = basis.q_limbs();

@@ -30,9 +30,15 @@ struct alignas(16) DoublePrime {
   double sum_unit = 0;       // 2^kSumBits modulo q, over 2^kSumBits
   double minus_special = 0;  // -P modulo q
 };
+/// What decides how work is dealt to the blocks of a launch.
+struct DeviceShape {
+  int multiprocessors = 1;
+  bool clusters = false;  // whether blocks can stand in clusters (cluster.cuh)
+};
 /// The constants of one basis as kernels read them: pointers into one piece of device storage, passed by value.
 /// Indices as in ring::ConversionTables; t is a prime index, i a Q limb, s a special limb.
 struct Tables {
+  DeviceShape device;
   int log_n = 0;
   int special_limbs = 0;
   int q_limbs = 0;
@@ -62,7 +68,8 @@ struct Tables {
 /// destruction.
 class DeviceTables {
  public:
-  DeviceTables(const Basis& basis, std::shared_ptr<memory::Driver> driver, memory::Location device);
+  DeviceTables(const Basis& basis, std::shared_ptr<memory::Driver> driver, memory::Location device,
+               const DeviceShape& shape);
   ~DeviceTables();
   DeviceTables(const DeviceTables&) = delete;
   DeviceTables& operator=(const DeviceTables&) = delete;

@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+"""Times `fheres compile`, with and without a Machine, `verify` of what it wrote, and `fit --sweep` on long documents, with
+their largest memory.
+
+usage: compile_documents.py FHERES [COUNT...]      so many stages and values; 1,000 and 10,000 where none are given
+"""
+import os
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+
+from documents import HEAD, bodies, under_pressure
+
+MACHINE = pathlib.Path(__file__).resolve().parent.parent / "plans/machines/h200.yaml"
+
+
+def mixed(count):
+    """Values of 1 to 45 MiB, a few of which are needed often; a stage in four keeps a result that later stages may need."""
+    draw = random.Random(20240613)
+    made = [stage for stage in range(count) if stage % 4 == 3]
+    sizes = [draw.randint(1, 45) for _ in range(count - len(made))]
+    names = [f"w{i}" for i in range(len(sizes))]
+    values = "".join(f"  {name}: {{bytes: {size} MiB, at: pinned-host}}\n" for name, size in zip(names, sizes))
+    stages = ""
+    for stage in range(count):
+        picks = {names[int(len(names) * draw.random() * draw.random())] for _ in range(draw.randint(1, 4))}
+        stages += f"  - {{name: s{stage}, at: cuda:0, require: {{cuda:0: [{', '.join(sorted(picks))}]}}, " \
+                  f"reserve: [{{at: cuda:0, bytes: 30 MiB, label: workspace}}]}}\n"
+    return (HEAD.format("Workload") + f"locations: {{cuda:0: {{budget: {sum(sizes) // 8} MiB}}}}\n"
+            f"policy: {{fallback: {{cuda:0: [pinned-host, pageable-host]}}}}\nvalues:\n{values}stages:\n{stages}")
+
+
+def run(tool, *arguments):
+    """Seconds of processor time and MiB."""
+    process = subprocess.Popen([tool, *arguments, "--quiet"])
+    _, status, used = os.wait4(process.pid, 0)
+    if os.waitstatus_to_exitcode(status) != 0:
+        sys.exit(f"{' '.join(arguments)} failed")
+    return f"{used.ru_utime + used.ru_stime:7.2f} s {used.ru_maxrss / 1024:5.0f} MiB"
+
+
+def main():
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    tool = str(pathlib.Path(sys.argv[1]).resolve())
+    print(f"{'document':<22} {'compile':>19} {'compile --machine':>19} {'verify':>19} {'fit --sweep':>19}")
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        for count in [int(text) for text in sys.argv[2:]] or [1_000, 10_000]:
+            for make in (under_pressure, mixed, bodies):
+                pathlib.Path("document.yaml").write_text(make(count))
+                figures = [run(tool, "compile", "document.yaml", "-o", "plan.yaml"),
+                           run(tool, "compile", "document.yaml", "-o", "timed.yaml", "--machine", str(MACHINE),
+                               "--allow-outside"),
+                           run(tool, "verify", "plan.yaml"),
+                           run(tool, "fit", "document.yaml", "--sweep")]
+                print(f"{make.__name__ + f' {count:,}':<22} " + " ".join(figures), flush=True)
+
+
+if __name__ == "__main__":
+    main()
