@@ -61,7 +61,8 @@ class Search {
       best_ = offer_("rounding", order, false);
       if (root.bound < best_) best_ = offer_("rounding", order, true);
     }
-    if (relaxation_ && root.bound < best_ && bound_.columns().size() >= kManyColumns) offer_average();
+    if (relaxation_ && node_limit > 0 && root.bound < best_ && bound_.columns().size() >= kManyColumns)
+      offer_average();
     std::optional<Node> next = std::move(root);
     while (next || !open_.empty()) {
       if (!next) {
