@@ -32,6 +32,7 @@ class Alternatives {
   explicit Alternatives(const Workload& workload);
 
   const std::vector<workload::Question>& questions() const { return workload_.questions; }
+  std::size_t most_variants() const { return versions_.size(); }
   Workload with(const Selection& selection) const { return workload::select(workload_, selection); }
 
   /// At some prices: what every question's variants add, in 1 / Bound::kOne bytes.

@@ -151,12 +151,23 @@ class Builder {
     problem_.intervals.push_back(interval);
   }
 
+  /// Whether every stage that needs `v` at a location needs the other there too.
+  bool is_there_with(ValueIndex other, ValueIndex v, Location at) const {
+    return std::all_of(uses_[v].begin(), uses_[v].end(), [&](const Use& use) {
+      const auto same = std::lower_bound(uses_[other].begin(), uses_[other].end(), use.stage,
+                                         [](const Use& a, std::size_t stage) { return a.stage < stage; });
+      return use.at != at || std::any_of(same, uses_[other].end(), [&](const Use& there) {
+               return there.stage == use.stage && there.at == at;
+             });
+    });
+  }
+
   /// What it costs to have the value back, once it has left `at`.
   Bytes fetch_cost(ValueIndex v, Location at) const {
     if (!value(v).backing) return value(v).spec.logical_bytes;
     const ValueIndex backing = *value(v).backing;
-    // Where it shares its backing, or that is there from the start, an expansion may move nothing.
-    if (shares_[backing] > 1 || starts_at(backing, at)) return 0;
+    // Where it shares its backing, or that is there from the start or whenever it is needed, an expansion may move nothing.
+    if (shares_[backing] > 1 || starts_at(backing, at) || is_there_with(backing, v, at)) return 0;
     return std::min(value(v).spec.logical_bytes, value(backing).spec.logical_bytes);
   }
 

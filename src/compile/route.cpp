@@ -89,12 +89,21 @@ class Router {
     return bytes(*backing);
   }
 
+  /// Whether what it is expanded from is required beside it, and so comes before it, as any other value does.
+  bool needs_backing(const Stage& stage, const workload::Requirement& item) const {
+    return std::any_of(stage.require.begin(), stage.require.end(), [&](const auto& other) {
+      return other.at == item.at && other.value == values()[item.value].backing;
+    });
+  }
+
   void enter(const Stage& stage, std::vector<NamedAction>& actions, bool expansions_only = false) {
     std::vector<workload::Requirement> missing;
     for (const workload::Requirement& item : stage.require)
-      if (places_[item.value].count(item.at) == 0 && (!expansions_only || beside(item.value, item.at) > 0))
+      if (places_[item.value].count(item.at) == 0 &&
+          (!expansions_only || (beside(item.value, item.at) > 0 && !needs_backing(stage, item))))
         missing.push_back(item);
     std::stable_sort(missing.begin(), missing.end(), [&](const auto& a, const auto& b) {
+      if (backs_[a.value] != backs_[b.value]) return backs_[a.value] > backs_[b.value];
       return beside(a.value, a.at) > beside(b.value, b.at);
     });
     for (const workload::Requirement& item : missing) bring(item.value, item.at, actions);

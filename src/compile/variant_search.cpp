@@ -22,10 +22,11 @@ using workload::VariantEvidence;
 
 /// Selections that are compiled in a search, for workloads of so many stages and values: a constant, so that equal
 /// inputs give equal answers.
-constexpr std::size_t kWork = 12'000;
+constexpr std::size_t kWork = 30'000;
 constexpr std::size_t kMostSelections = 300;
-/// Up to so many stages times values each selection is compiled with all nodes.
+/// Up to so many stages times values each selection is compiled with a few nodes; beyond, with none.
 constexpr std::size_t kSmall = 2'000;
+constexpr std::uint64_t kFewNodes = 40;
 /// Beyond so many questions branching over them comes to nothing.
 constexpr std::size_t kMostBranched = 24;
 constexpr std::size_t kMostNodes = 20'000;
@@ -42,7 +43,8 @@ class Search {
     const std::size_t values = workload.world.values.size();
     left_ = std::clamp<std::size_t>(kWork / (stages_ + values + 1), 12, kMostSelections);
     quick_ = options;
-    if (stages_ * values > kSmall) quick_.node_limit = 0;
+    const std::uint64_t few = stages_ * values > kSmall ? 0 : kFewNodes;
+    quick_.node_limit = std::min(options.node_limit.value_or(few), few);
     if (!by_time()) quick_.machine.reset();
   }
 
@@ -52,12 +54,13 @@ class Search {
     visit(first);
     follow_prices(first);
     follow_prices(alternatives_.smallest());
-    // What comes and goes needs room that prices do not see.
-    Selection roomy = Alternatives::cheapest(priced_.back());
-    const Selection smallest = alternatives_.smallest();
-    for (std::size_t q = 0; q < roomy.size(); ++q)
-      if (alternatives_.questions()[q].about == workload::Question::About::stage) roomy[q] = smallest[q];
-    visit(roomy);
+    // What comes and goes needs room that prices do not see; values in their first variants need none beside themselves.
+    visit(in_small_stages(Alternatives::cheapest(priced_.back())));
+    for (std::size_t k = 0; k < alternatives_.most_variants(); ++k) {
+      const Selection alike = values_alike(k);
+      visit(alike);
+      visit(in_small_stages(alike));
+    }
     if (!best_) repair();
     if (!best_) return nothing_found();
     exchange();
@@ -129,6 +132,22 @@ class Search {
       selection = Alternatives::cheapest(priced_[priced_.size() - 2]);
       visit(selection);
     }
+  }
+
+  /// Every value in its variant of that number, or its last; stages in their first.
+  Selection values_alike(std::size_t k) const {
+    Selection selection;
+    for (const workload::Question& question : alternatives_.questions())
+      selection.push_back(
+          question.about == workload::Question::About::value ? std::min(k, question.variants.size() - 1) : 0);
+    return selection;
+  }
+
+  Selection in_small_stages(Selection selection) const {
+    const Selection smallest = alternatives_.smallest();
+    for (std::size_t q = 0; q < selection.size(); ++q)
+      if (alternatives_.questions()[q].about == workload::Question::About::stage) selection[q] = smallest[q];
+    return selection;
   }
 
   /// False where these were known.

@@ -102,6 +102,7 @@ class WorkloadChecker {
     for (std::size_t i = 0; i < stage.outputs.size(); ++i) stage.body[stage.outputs[i].result].output = i;
     collect_inputs(stage);
     references_.requirements(draft.require, {s, false}, stage.require);
+    require_halves(stage);
     if (draft.plan) {
       stage.plan = ManualPlan{references_.actions(draft.plan->reclaim, {s, false}),
                               references_.actions(draft.plan->enter, {s, false}),
@@ -110,6 +111,16 @@ class WorkloadChecker {
     }
     for (const Name& name : draft.release) {
       if (const auto value = references_.release(name, s)) stage.release.push_back(*value);
+    }
+  }
+
+  /// The halves of seeded keys that are to be there with the whole ones.
+  void require_halves(Stage& stage) const {
+    for (std::size_t i = 0; i < stage.input_count; ++i) {
+      const Requirement& input = stage.require[i];
+      const auto& backing = check_.world.values[input.value].backing;
+      if (!backing || check_.drafts[input.value].variant != kSeededThere) continue;
+      stage.require.push_back({*backing, input.at, input.place});
     }
   }
 

@@ -1,12 +1,16 @@
 #pragma once
 
 #include <cstddef>
+#include <string_view>
 #include <vector>
 
 #include <fheres/workload/check.hpp>
 #include <fheres/workload/draft.hpp>
 
 namespace fheres::workload {
+
+/// The variant of a seeded key whose half is required wherever the key is an input.
+inline constexpr std::string_view kSeededThere = "seeded-there";
 
 /// What a workload with questions was checked from, so that it can be checked again with other answers.
 struct OpenDraft {

@@ -50,6 +50,7 @@ class Answers {
     }
     ValueDraft& value = draft_.world.values[index];
     value.seeded = variant.starts_with(kSeeded);
+    value.variant = variant;
     value.compact = variant == kCompact;
     if (variant == kEncoded) {
       const Location at = value.at.empty() ? Location::pageable_host() : value.at.front();
@@ -100,6 +101,8 @@ void mark(Workload& workload, const OpenDraft& open, const Selection& selection)
   for (std::size_t q = 0; q < open.about.size(); ++q)
     for (const OpenDraft::Use& use : open.uses[q])
       names.push_back(level_name(workload.questions[q].name.text, use.level));
+  // Drafts that are made of others have theirs as well.
+  for (Value& value : workload.world.values) value.variant.clear();
   std::size_t next = 0;
   for (std::size_t q = 0; q < open.about.size(); ++q) {
     const Question& question = workload.questions[q];
@@ -160,6 +163,7 @@ class Asker {
   void find_uses() {
     uses_.resize(draft_.world.values.size());
     freshest_.assign(uses_.size(), std::nullopt);
+    stages_with_.resize(uses_.size());
     for (std::size_t s = 0; s < workload_.stages.size(); ++s) {
       const Stage& stage = workload_.stages[s];
       for (std::size_t o = 0; o < stage.body.size(); ++o) {
@@ -167,6 +171,7 @@ class Asker {
         const int level = level_of(stage, operation.operands.front());
         const auto note = [&](ValueIndex key, bool own) {
           if (key >= uses_.size()) return;
+          stages_with_[key].insert(s);
           freshest_[key] = std::min(freshest_[key].value_or(level), level);
           if (own) uses_[key].push_back({s, o, level});
         };
@@ -205,11 +210,10 @@ class Asker {
           deeper.push_back(use);
       }
     }
-    if (!deeper.empty()) {
-      const std::size_t forms = question.variants.size();
-      for (std::size_t i = 0; i < forms; ++i)
-        question.variants.push_back(question.variants[i] + std::string(kByLevel));
-    }
+    const std::size_t forms = question.variants.size();
+    for (std::size_t i = 0; !deeper.empty() && i < forms; ++i)
+      question.variants.push_back(question.variants[i] + std::string(kByLevel));
+    if (forms > 1 && stages_with_[index].size() > 1) question.variants.emplace_back(kSeededThere);
     add(std::move(question), index, std::move(deeper));
   }
 
@@ -250,8 +254,9 @@ class Asker {
   Workload& workload_;
   std::shared_ptr<OpenDraft> open_;
   std::set<std::string> names_;
-  std::vector<std::vector<OpenDraft::Use>> uses_;  // by value
-  std::vector<std::optional<int>> freshest_;       // by value: of all of its uses
+  std::vector<std::vector<OpenDraft::Use>> uses_;   // by value
+  std::vector<std::optional<int>> freshest_;        // by value: of all of its uses
+  std::vector<std::set<std::size_t>> stages_with_;  // by value: that use it as a key
 };
 
 /// The selection that a Program says, by the names of what it has variants of.

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <stdexcept>
 
 #include <fheres/scheme/sizes.hpp>
@@ -61,7 +62,7 @@ TEST_CASE("a key that is left open is full first, and seeded or one for each lev
   draft.world.values[1].choose_form = draft.world.values[1].choose_level = true;
   const Workload workload = good(draft);
   CHECK(variants(workload, "k") ==
-        std::vector<std::string>{"full", "seeded", "full-by-level", "seeded-by-level"});
+        std::vector<std::string>{"full", "seeded", "full-by-level", "seeded-by-level", "seeded-there"});
   CHECK(named(workload, "k").variant == "full");
   CHECK(!workload.world.find("k.seeded"));
   const scheme::Parameters& parameters = *workload.world.parameters;
@@ -80,6 +81,12 @@ TEST_CASE("a key that is left open is full first, and seeded or one for each lev
   CHECK(named(cut, "k.level-1").question == 0u);
   CHECK(cut.world.values[cut.stages[1].body[0].key->index].name.text == "k.level-1");
   CHECK(cut.world.values[cut.stages[0].body[0].key->index].name.text == "k");
+  const Workload there = select(workload, {4});
+  for (const Stage& stage : there.stages) {
+    const auto half = there.world.find("k.seeded");
+    CHECK(std::any_of(stage.require.begin(), stage.require.end(),
+                      [&](const Requirement& item) { return item.value == half && item.at == stage.at; }));
+  }
   const Workload both = select(cut, {3});
   CHECK(named(both, "k.level-1.seeded").spec.logical_bytes == bytes(1) / 2 + 32);
 }
@@ -137,7 +144,7 @@ TEST_CASE("a selection keeps budgets and policy, and has to answer every questio
   CHECK(seeded.world.policy.fallback == workload.world.policy.fallback);
   CHECK(select(seeded, first(seeded)).world.values.size() == workload.world.values.size());
   CHECK_THROWS_AS(select(workload, Selection{}), std::invalid_argument);
-  CHECK_THROWS_AS(select(workload, {2}), std::invalid_argument);
+  CHECK_THROWS_AS(select(workload, {3}), std::invalid_argument);
 }
 
 TEST_CASE("a program's variants select the workload's, and one that is not there is a problem at its line") {
@@ -157,7 +164,7 @@ TEST_CASE("a program's variants select the workload's, and one that is not there
   CHECK(selected.problems[0].code == "FHR0523");
   CHECK(selected.problems[0].place.line == 7);
   CHECK(selected.problems[0].message ==
-        "`k` has the variant `compact` here, and in the workload it can be full, seeded");
+        "`k` has the variant `compact` here, and in the workload it can be full, seeded, seeded-there");
   program.world.values[0].variant.clear();
   program.stages.emplace_back().name.text = "first";
   program.stages[0].variant = "groups-of-2";

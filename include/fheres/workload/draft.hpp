@@ -38,7 +38,7 @@ struct ValueDraft {
   Place form_place;
   bool choose_form = false;   // left to the compiler: which of its forms it has
   bool choose_level = false;  // key: and whether it is one key, or one for each level of its use
-  std::string variant;        // of a Plan: the one that was chosen
+  std::string variant;        // the one that was chosen: by a Plan, or by select
   Bytes bytes = 0;            // opaque
   std::vector<Location> at;
   std::vector<Place> at_places;

@@ -11,8 +11,8 @@ namespace fheres::workload {
 struct OpenDraft;
 
 /// Something that a document leaves to the compiler. What it may answer:
-///   a key: `full`, `seeded` (half the bytes, expanded where it is used), and where it is used at several levels also
-///     `full-by-level`, `seeded-by-level`: a key of its own for each, as large as that level needs;
+///   a key: `full`; `seeded`, half the bytes, expanded where used; `seeded-there`, its half being there at each use;
+///     if used at several levels `full-by-level`, `seeded-by-level`: one for each, as large as that level needs;
 ///   a plaintext: `prepared`, `compact` (a word a coefficient, expanded where it is used), `encoded` (from its message, each
 ///     time that it is brought);
 ///   a stage: `whole`, `groups-of-8`, ...: the output limbs that its key switches work on at a time. Fewer need less
