@@ -48,7 +48,7 @@ std::optional<workload::Rehearsal> rehearse_live(const documents::Model& model, 
   const auto choice = device_choice(options.devices);
   if (!choice) return std::nullopt;
   if (const auto* workload = std::get_if<workload::Workload>(&model);
-      workload != nullptr && !files_are_there(*workload, options.common))
+      workload != nullptr && !files_are_there(*workload, options.file, options.common))
     return std::nullopt;
   const workload::World& world =
       std::visit([](const auto& item) -> const workload::World& { return item.world; }, model);
@@ -63,6 +63,10 @@ std::optional<workload::Rehearsal> rehearse_live(const documents::Model& model, 
 
 workload::Rehearsal rehearse(const documents::Model& model, const PlanningOptions& planning) {
   return rehearse(model, planning, nullptr);
+}
+
+void print(const report::LongAnswer& json) {
+  report::render(json, [](std::string_view piece) { fmt::print("{}", piece); });
 }
 
 ExitCode exit_code_of(const workload::Rehearsal& rehearsal) {
@@ -96,14 +100,16 @@ ExitCode answer(const Answer& how, const AnswerOptions& options, const documents
     if (!live) return ExitCode::invalid;
     rehearsal = std::move(*live);
   }
-  report::Json json = how.json(rehearsal, name_of(model), options.file);
-  const ExitCode code = baseline->judge(exit_code_of(rehearsal), json);
+  report::LongAnswer json;
+  if (options.common.json || !options.baseline.empty())
+    json = how.json(rehearsal, name_of(model), options.file);
+  const ExitCode code = baseline->judge(exit_code_of(rehearsal), json.head);
   if (is_for_ci(options.common)) {
     std::vector<report::Case> cases = report::cases_of(rehearsal, parts_of(model), place_of(model));
     baseline->add_case(cases, place_of(model));
     print_for_ci(options.common, how.command, name_of(model), cases);
   } else if (options.common.json) {
-    fmt::print("{}", report::render(json));
+    print(json);
   } else if (!options.common.quiet) {
     fmt::print("{}", how.text(model, rehearsal));
   }

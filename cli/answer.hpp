@@ -3,13 +3,16 @@
 #include <string>
 
 #include <fheres/documents/load.hpp>
-#include <fheres/report/json.hpp>
+#include <fheres/report/rehearsal_json.hpp>
 #include <fheres/workload/rehearsal.hpp>
 
 #include "command.hpp"
 #include "options.hpp"
 
 namespace fheres::cli {
+
+/// Prints it piece by piece.
+void print(const report::LongAnswer& json);
 
 /// The dry run of a document of any kind.
 workload::Rehearsal rehearse(const documents::Model& model, const PlanningOptions& planning);
@@ -30,8 +33,8 @@ void add_answer_options(Command& command, AnswerOptions& options);
 struct Answer {
   const char* command;
   std::string (*text)(const documents::Model& model, const workload::Rehearsal& rehearsal);
-  report::Json (*json)(const workload::Rehearsal& rehearsal, const std::string& name,
-                       const std::string& file);
+  report::LongAnswer (*json)(const workload::Rehearsal& rehearsal, const std::string& name,
+                             const std::string& file);
 };
 /// Prints a rehearsal in the format that was asked for, held against the baseline where there is one.
 ExitCode answer(const Answer& how, const AnswerOptions& options, const documents::Model& model);

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <fheres/base/file.hpp>
+#include "json_file.hpp"
 
 namespace fheres::cli {
 namespace {
@@ -22,15 +22,9 @@ std::nullopt_t refuse(const std::string& why) {
 std::optional<Baseline> Baseline::read(const std::string& file, const std::string& document) {
   Baseline baseline;
   if (file.empty()) return baseline;
-  report::Json json;
-  try {
-    const MappedFile text(file);
-    const char* const begin = reinterpret_cast<const char*>(text.bytes().data());
-    json = report::Json::parse(begin, begin + text.bytes().size(), nullptr, /*allow_exceptions=*/false);
-  } catch (const FileError& error) {
-    return refuse(error.what());
-  }
-  std::optional<report::Measures> measures = report::measures_of(json);
+  const auto json = read_json(file);
+  if (const auto* why = std::get_if<std::string>(&json)) return refuse(fmt::format("{}: {}", file, *why));
+  std::optional<report::Measures> measures = report::measures_of(std::get<report::Json>(json));
   if (!measures) return refuse(fmt::format("{} is no answer or report that fheres wrote as JSON", file));
   if (measures->document != document) {
     return refuse(
@@ -67,12 +61,10 @@ std::string Baseline::line() const {
 }
 
 void add_baseline(Command& command, std::string& file) {
-  command
-      .add_option(
-          "--baseline", file,
-          "an earlier --json answer or report; exit 6 where bytes moved, a peak, the predicted time or a "
-          "plan's gap grew")
-      ->type_name("FILE");
+  names_file(command.add_option(
+      "--baseline", file,
+      "an earlier --json answer or report; exit 6 where bytes moved, a peak, the predicted time or a "
+      "plan's gap grew"));
 }
 
 }  // namespace fheres::cli

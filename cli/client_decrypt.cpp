@@ -161,14 +161,14 @@ void add_client_decrypt(Command& client, Action& action) {
   Command* command = client.add_subcommand(
       "decrypt", "results of `run --outputs`; for the key's owner alone, unless --share floods them");
   add_client_options(*command, *options);
-  command->add_option("files", options->files, "files of ciphertexts")->required();
-  command->add_option("--secret", options->secret, "the secret's file")->required();
+  names_file(command->add_option("files", options->files, "files of ciphertexts"))->required();
+  names_file(command->add_option("--secret", options->secret, "the secret's file"))->required();
   command
       ->add_option(
           "--share", options->share,
           "adds noise of so many bits more than the result may err by, so that it can be shown to others")
       ->between(1, 60);
-  command->add_option("--slots", options->slots, "how many slots to show")->capture_default_str();
+  command->add_option("--slots", options->slots, "how many slots to show")->whole()->capture_default_str();
   command->add_flag("--check", options->check,
                     "compare with the workload's clear text; exit 5 outside of its tolerance");
   command->footer(

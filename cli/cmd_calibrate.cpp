@@ -13,14 +13,17 @@
 #include <fheres/scheme/presets.hpp>
 
 #include "command.hpp"
+#include "device.hpp"
 #include "interrupt.hpp"
 #include "options.hpp"
+#include "outputs.hpp"
+#include "streams.hpp"
 
 namespace fheres::cli {
 namespace {
 
 struct Options {
-  std::string device = "auto";
+  std::vector<std::string> devices{"auto"};
   std::string file;
   std::string name = "this-machine";
   std::vector<std::string> presets{"slots8192-scale40-levels7"};
@@ -32,22 +35,6 @@ struct Options {
   CommonOptions common;
 };
 
-std::string check_device(const std::string& text) {
-  const auto at = memory::Location::from_name(text);
-  if (text == "auto" || text == "emulated" || (at && at->is_cuda())) return "";
-  return fmt::format("`{}` is no device; expected auto, emulated, or cuda:0 to cuda:127", text);
-}
-
-runtime::DeviceChoice choice_of(const std::string& text) {
-  runtime::DeviceChoice choice;
-  if (text == "emulated") choice.kind = runtime::DeviceChoice::Kind::emulated;
-  if (const auto at = memory::Location::from_name(text)) {
-    choice.kind = runtime::DeviceChoice::Kind::cuda;
-    choice.devices = {at->device()};
-  }
-  return choice;
-}
-
 std::string check_size(const std::string& text) {
   const auto bytes = parse_bytes(text);
   if (const auto* bad = std::get_if<BadBytes>(&bytes)) return bad->reason;
@@ -55,7 +42,14 @@ std::string check_size(const std::string& text) {
 }
 
 ExitCode calibrate(const Options& options) {
-  const runtime::Machine machine = runtime::select_machine(choice_of(options.device), 1);
+  if (options.devices.size() > 1) {
+    say(fmt::format("fheres: --device: one is measured at a time, and {} are given", options.devices.size()));
+    return ExitCode::invalid;
+  }
+  const auto choice = device_choice(options.devices);
+  if (!choice) return ExitCode::invalid;
+  if (!outputs_are_ready({}, {{"--output", options.file}})) return ExitCode::invalid;
+  const runtime::Machine machine = runtime::select_machine(*choice, 1);
   if (!machine.note.empty() && !options.common.quiet) fmt::print(stderr, "{}\n", machine.note);
   ring::use_threads(options.threads);
   runtime::CalibrateOptions how;
@@ -96,17 +90,19 @@ void add_calibrate(Command& app, Action& action) {
   auto options = std::make_shared<Options>();
   Command* command = app.add_subcommand(
       "calibrate", "measures a device's copies and operations into a Machine document, for compile and run");
-  command->add_option("--device", options->device, "auto, emulated, or cuda:N")
-      ->check(check_device)
+  add_device(*command, options->devices, "auto, emulated, or cuda:N")->capture_default_str();
+  names_file(command->add_option("-o,--output", options->file,
+                                 "where the document is written; without it, to stdout"));
+  command->add_option("--name", options->name, "the document's name")
+      ->type_name("NAME")
       ->capture_default_str();
-  command->add_option("-o,--output", options->file, "where the document is written; without it, to stdout");
-  command->add_option("--name", options->name, "the document's name")->capture_default_str();
   command
       ->add_option("--preset", options->presets,
                    "parameters whose operations are timed; several may be given")
       ->check([](const std::string& text) {
         return scheme::find_preset(text) ? "" : fmt::format("there is no preset `{}`", text);
       })
+      ->type_name("PRESET")
       ->capture_default_str();
   command
       ->add_option("--level", options->levels,
@@ -117,6 +113,7 @@ void add_calibrate(Command& app, Action& action) {
       ->between(3, 10000)
       ->capture_default_str();
   command->add_option("--largest-copy", options->largest_copy, "bytes of the largest copy")
+      ->type_name("SIZE")
       ->check(check_size)
       ->capture_default_str();
   command->add_option("--threads", options->threads, "threads of the cpu back end; 0: one a core")

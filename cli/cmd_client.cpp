@@ -6,16 +6,19 @@
 
 #include <fmt/format.h>
 
+#include <fheres/base/file.hpp>
 #include <fheres/ckks/encoder.hpp>
 #include <fheres/ckks/encryptor.hpp>
 #include <fheres/ckks/key_file.hpp>
 #include <fheres/ckks/key_generator.hpp>
 #include <fheres/ckks/value_file.hpp>
 #include <fheres/report/json.hpp>
+#include <fheres/report/table.hpp>
 
 #include "client.hpp"
 #include "document.hpp"
 #include "numbers.hpp"
+#include "outputs.hpp"
 #include "planned_run.hpp"
 #include "value_names.hpp"
 
@@ -55,6 +58,15 @@ Files files_of(const workload::World& world, const std::vector<ValueIndex>& valu
   return files;
 }
 
+/// Whether the values' files are none of the others. What is written beside them comes last.
+bool are_apart(const Files& files, const workload::World& world, const std::vector<NamedFile>& read,
+               std::vector<NamedFile> written) {
+  for (const auto& [path, indices] : files)
+    written.push_back(
+        {fmt::format("the file of `{}`", world.values[indices.front()].client_name), path.string()});
+  return outputs_are_apart(read, written);
+}
+
 /// Writes files one after the other, a value at a time: no more than one is in memory. `make` gives its bytes.
 template <class Make>
 Json write_files(const scheme::Parameters& parameters, const workload::World& world, const Files& files,
@@ -65,7 +77,7 @@ Json write_files(const scheme::Parameters& parameters, const workload::World& wo
     for (const ValueIndex index : indices) {
       stored.push_back(make.stored(world.values[index]));
     }
-    if (path.has_parent_path()) fs::create_directories(path.parent_path());
+    make_folders(path.parent_path());
     ckks::ValueFileWriter writer(parameters, path, stored);
     for (std::size_t i = 0; i < indices.size(); ++i) {
       make.write(world.values[indices[i]], writer);
@@ -108,20 +120,23 @@ ExitCode keygen(const MakeOptions& options) {
     usage(fmt::format("{} is there already: a secret is never overwritten", options.secret));
     return ExitCode::invalid;
   }
+  const fs::path folder = options.folder;
+  const fs::path public_key =
+      options.public_key.empty() ? folder / "public.safetensors" : fs::path(options.public_key);
+  const Files files = files_of(workload->world, keys_of(workload->world), folder);
+  if (!are_apart(files, workload->world, {{"the document", options.workload}, {"--plan", options.plan}},
+                 {{"the secret", options.secret}, {"the public key", public_key.string()}}))
+    return ExitCode::invalid;
+  make_folders(folder);
+  make_folders(public_key.parent_path());
   const scheme::Parameters& parameters = *workload->world.parameters;
   const ckks::Context host = ckks::Context::on_host(parameters);
   const ckks::KeyGenerator generator(host, randomness_of(options, *workload));
   const ckks::SecretKey secret = generator.secret_key();
   // The secret first: keys of a secret that could not be kept are of no use.
   ckks::save_secret(host, secret, options.secret);
-  const fs::path folder = options.folder;
-  fs::create_directories(folder);
-  const fs::path public_key =
-      options.public_key.empty() ? folder / "public.safetensors" : fs::path(options.public_key);
   ckks::save_public(host, generator.public_key(secret), public_key);
-  const Json list =
-      write_files(parameters, workload->world, files_of(workload->world, keys_of(workload->world), folder),
-                  KeyMaker{generator, secret});
+  const Json list = write_files(parameters, workload->world, files, KeyMaker{generator, secret});
   print_written(options, "fheres/client-keys/v1", list,
                 fmt::format("{}: the public key, for inputs\n{}: the secret, for its owner alone",
                             public_key.string(), options.secret));
@@ -226,6 +241,11 @@ ExitCode encrypt(const MakeOptions& options) {
                       value.client_name));
     return ExitCode::invalid;
   }
+  std::vector<NamedFile> read{
+      {"the document", options.workload}, {"--public", options.public_key}, {"--secret", options.secret}};
+  for (const std::string& text : options.messages)
+    read.push_back({"the message of --message " + text, text.substr(text.find('=') + 1)});
+  if (!are_apart(files, workload->world, read, {})) return ExitCode::invalid;
   const scheme::Parameters& parameters = *workload->world.parameters;
   const ckks::Context host = ckks::Context::on_host(parameters);
   const ckks::Encoder encoder(host);
@@ -243,7 +263,7 @@ ExitCode encrypt(const MakeOptions& options) {
         write_files(parameters, workload->world, files, InputMaker{encoder, *messages, &encryptor, nullptr});
   }
   print_written(options, "fheres/client-inputs/v1", list,
-                fmt::format("{} input{} encrypted", list.size(), list.size() == 1 ? "" : "s"));
+                report::format_count(list.size(), "input") + " encrypted");
   return ExitCode::done;
 }
 
@@ -252,16 +272,19 @@ void add_keygen(Command& client, Action& action) {
   Command* command = client.add_subcommand(
       "keygen", "a new secret, the public key, and every key that the workload needs, as files");
   add_client_options(*command, *options);
-  command->add_option("--secret", options->secret, "where the secret goes (mode 0600; never overwritten)")
+  names_file(command->add_option("--secret", options->secret,
+                                 "where the secret goes (mode 0600; never overwritten)"))
       ->required();
-  command
-      ->add_option("--out", options->folder,
-                   "for the keys that name no `source: {file: ...}`, and the public key")
+  names_file(command->add_option("--out", options->folder,
+                                 "for the keys that name no `source: {file: ...}`, and the public key"),
+             "FOLDER")
       ->capture_default_str();
-  command->add_option("--public", options->public_key, "where the public key goes, if not there");
-  command->add_option("--plan", options->plan,
-                      "a Plan that was compiled from the workload: keys in the variants that it has chosen");
-  command->add_option("--seed", options->seed, "reproducible keys, for tests; never for real secrets");
+  names_file(command->add_option("--public", options->public_key, "where the public key goes, if not there"));
+  names_file(command->add_option(
+      "--plan", options->plan,
+      "a Plan that was compiled from the workload: keys in the variants that it has chosen"));
+  command->add_option("--seed", options->seed, "reproducible keys, for tests; never for real secrets")
+      ->whole();
   command->footer("example: fheres client keygen samples/client-server.yaml --secret secret.safetensors");
   command->callback([options, &action] { action = [options] { return keygen(*options); }; });
 }
@@ -272,15 +295,19 @@ void add_encrypt(Command& client, Action& action) {
       client.add_subcommand("encrypt", "the workload's inputs, encrypted with the public key or the secret");
   add_client_options(*command, *options);
   command->add_option("names", options->names, "which ciphertexts; all of them where none is named");
-  command->add_option("--public", options->public_key, "the public key's file");
-  command->add_option("--secret", options->secret, "the secret's file: seeded ciphertexts, half the bytes");
+  names_file(command->add_option("--public", options->public_key, "the public key's file"));
+  names_file(command->add_option("--secret", options->secret,
+                                 "the secret's file: seeded ciphertexts, half the bytes"));
   command
       ->add_option("--message", options->messages,
                    "NAME=FILE: numbers (.npy or text) in place of the document's message; repeatable")
+      ->type_name("NAME=FILE")
       ->take_all();
-  command->add_option("--out", options->folder, "for the values that name no `source: {file: ...}`")
+  names_file(
+      command->add_option("--out", options->folder, "for the values that name no `source: {file: ...}`"),
+      "FOLDER")
       ->capture_default_str();
-  command->add_option("--seed", options->seed, "reproducible encryptions with --public, for tests");
+  command->add_option("--seed", options->seed, "reproducible encryptions with --public, for tests")->whole();
   command->footer("example: fheres client encrypt samples/client-server.yaml --public public.safetensors");
   command->callback([options, &action] { action = [options] { return encrypt(*options); }; });
 }
@@ -288,7 +315,7 @@ void add_encrypt(Command& client, Action& action) {
 }  // namespace
 
 void add_client_options(Command& command, ClientOptions& options) {
-  command.add_option("workload", options.workload, "the document")->required()->type_name("FILE");
+  names_file(command.add_option("workload", options.workload, "the document"))->required();
   add_common(command, options.common);
   add_reading(command, options.planning);
 }

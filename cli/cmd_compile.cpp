@@ -4,17 +4,17 @@
 
 #include <fmt/format.h>
 
-#include <fheres/base/file.hpp>
-#include <fheres/base/sha256.hpp>
 #include <fheres/compile/compile.hpp>
 #include <fheres/documents/emit.hpp>
-#include <fheres/documents/machine_file.hpp>
 #include <fheres/report/compile_report.hpp>
+#include <fheres/report/file.hpp>
 
 #include "baseline.hpp"
 #include "ci_output.hpp"
 #include "command.hpp"
 #include "document.hpp"
+#include "outputs.hpp"
+#include "streams.hpp"
 
 namespace fheres::cli {
 namespace {
@@ -31,14 +31,21 @@ struct Options {
 };
 
 /// The workload as the plan names it: from the plan's folder where that is a way, and its hash.
-workload::WorkloadReference reference_to(const std::string& file, const std::string& plan) {
-  const MappedFile bytes(file);
-  Sha256 hash;
-  hash.add(bytes.bytes());
+workload::WorkloadReference reference_to(const std::string& file, const std::string& sha256,
+                                         const std::string& plan) {
   const std::filesystem::path folder = std::filesystem::absolute(plan).parent_path();
   const std::filesystem::path from_there =
       std::filesystem::absolute(file).lexically_normal().lexically_proximate(folder.lexically_normal());
-  return {from_there.generic_string(), hash.finish(), {}};
+  return {from_there.generic_string(), sha256, {}};
+}
+
+/// A document is UTF-8, and a file's name need not be.
+bool can_be_named(const std::string& file) {
+  try {
+    return !report::Json(file).dump().empty();
+  } catch (const report::Json::type_error&) {
+    return false;
+  }
 }
 
 ExitCode exit_code_of(const compile::Outcome& outcome) {
@@ -47,38 +54,33 @@ ExitCode exit_code_of(const compile::Outcome& outcome) {
 }
 
 ExitCode compile_workload(const Options& options) {
-  const auto model = load_or_report(options.file, options.planning, options.common);
+  std::string sha256;
+  const auto model = load_or_report(options.file, options.planning, options.common, &sha256);
   if (!model) return ExitCode::invalid;
   const auto* workload = std::get_if<workload::Workload>(&*model);
-  if (workload == nullptr) {
-    fmt::print(stderr, "fheres: {} is a {}; only a Workload can be compiled\n", options.file,
-               documents::kind_of(*model));
+  if (workload == nullptr)
+    return refuse_kind(options.file, *model, "cannot be compiled, expected a Workload", options.common);
+  if (!outputs_are_ready({{"the document", options.file}, {"--machine", options.machine}},
+                         {{"--output", options.plan}}))
     return ExitCode::invalid;
-  }
   std::optional<Baseline> baseline = Baseline::read(options.baseline, name_of(*model));
   if (!baseline) return ExitCode::invalid;
   compile::CompileOptions how;
   how.node_limit = options.node_limit;
   how.search_state_limit = options.planning.search_state_limit;
-  if (!options.machine.empty()) {
-    const documents::Loaded loaded = documents::load_machine(options.machine);
-    if (!loaded.machine) {
-      print_diagnostics(loaded, options.common);
-      return ExitCode::invalid;
-    }
-    how.machine = *loaded.machine;
-  }
+  if (!load_machine_or_report(options.machine, options.common, how.machine)) return ExitCode::invalid;
   if (options.minimize == "time") {
     how.minimize = compile::CompileOptions::Minimize::time;
     if (!how.machine) how.machine = workload::default_machine();
   }
+  if (!can_be_named(options.file)) {
+    say("fheres: a Plan cannot name this workload: its file's name is no UTF-8");
+    return ExitCode::invalid;
+  }
   compile::Outcome outcome = compile::compile(*workload, how);
   if (auto* compiled = std::get_if<compile::Compiled>(&outcome)) {
-    compiled->program.workload = reference_to(options.file, options.plan);
-    OutputFile out(options.plan);
-    const std::string text = documents::emit(compiled->program);
-    out.write(std::as_bytes(std::span(text)));
-    out.finish();
+    compiled->program.workload = reference_to(options.file, sha256, options.plan);
+    report::write_file(options.plan, documents::emit(compiled->program));
   }
   report::Json json = report::compile_json(outcome, name_of(*model), options.file, options.plan);
   const ExitCode code = baseline->judge(exit_code_of(outcome), json);
@@ -101,19 +103,22 @@ void add_compile(Command& app, Action& action) {
   auto options = std::make_shared<Options>();
   Command* command = app.add_subcommand(
       "compile", "a plan for a whole Workload, with a bound on how good any plan can be; needs no GPU");
-  command->add_option("workload", options->file, "the Workload document")->required();
-  command->add_option("-o,--output", options->plan, "where the Plan is written, whole or not at all")
+  names_file(command->add_option("workload", options->file, "the Workload document"))->required();
+  names_file(
+      command->add_option("-o,--output", options->plan, "where the Plan is written, whole or not at all"))
       ->required();
-  command->add_option(
+  names_file(command->add_option(
       "--machine", options->machine,
-      "a Machine document: transfers are placed ahead of their use, and the time is predicted");
+      "a Machine document: transfers are placed ahead of their use, and the time is predicted"));
   command
       ->add_option("--minimize", options->minimize,
                    "bytes or time; without a Machine, times of large copies alone")
       ->one_of({"bytes", "time"})
       ->capture_default_str();
-  command->add_option("--node-limit", options->node_limit,
-                      "nodes that branch and bound may open; 0: none; otherwise by the workload's size");
+  command
+      ->add_option("--node-limit", options->node_limit,
+                   "nodes that branch and bound may open; 0: none; otherwise by the workload's size")
+      ->whole();
   add_format(*command, options->common);
   add_baseline(*command, options->baseline);
   add_common(*command, options->common);

@@ -1,7 +1,4 @@
-#include <cstdio>
 #include <memory>
-
-#include <fmt/format.h>
 
 #include <fheres/report/rehearsal_json.hpp>
 #include <fheres/report/text.hpp>
@@ -21,11 +18,9 @@ constexpr Answer kDecide{"fheres decide", text_of, report::decisions_json};
 ExitCode decide(const AnswerOptions& options) {
   const auto model = load_or_report(options.file, options.planning, options.common);
   if (!model) return ExitCode::invalid;
-  if (std::holds_alternative<workload::Program>(*model)) {
-    fmt::print(stderr, "fheres: {} is a Plan, which is decided already; `fheres explain` answers for it\n",
-               options.file);
-    return ExitCode::invalid;
-  }
+  if (std::holds_alternative<workload::Program>(*model))
+    return refuse_kind(options.file, *model, "is decided already; `fheres explain` answers for it",
+                       options.common);
   return answer(kDecide, options, *model);
 }
 
@@ -36,9 +31,8 @@ void add_decide(Command& app, Action& action) {
   Command* command = app.add_subcommand(
       "decide",
       "the controller's decisions for a Request (or a Workload's stages): victims, reasons, states, plan");
-  command->add_option("file", options->file, "a document of kind Request or Workload")
-      ->required()
-      ->type_name("FILE");
+  names_file(command->add_option("file", options->file, "a document of kind Request or Workload"))
+      ->required();
   add_answer_options(*command, *options);
   command->footer("example: fheres decide samples/automatic-rotate-scale.request.yaml");
   command->callback([options, &action] { action = [options] { return decide(*options); }; });

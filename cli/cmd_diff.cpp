@@ -1,13 +1,15 @@
-#include <fstream>
-#include <iterator>
+#include <filesystem>
 #include <memory>
 
 #include <fmt/format.h>
 
+#include <fheres/base/file.hpp>
 #include <fheres/report/diff_report.hpp>
 
 #include "command.hpp"
 #include "document.hpp"
+#include "json_file.hpp"
+#include "streams.hpp"
 
 namespace fheres::cli {
 namespace {
@@ -18,36 +20,44 @@ struct Options {
   PlanningOptions planning;
 };
 
-/// A report is JSON; everything else is a document.
-std::optional<report::Json> read_json(const std::string& file) {
-  std::ifstream stream(file, std::ios::binary);
-  const std::string text(std::istreambuf_iterator<char>(stream), {});
-  const std::size_t first = text.find_first_not_of(" \t\r\n");
-  if (first == std::string::npos || text[first] != '{') return std::nullopt;
-  report::Json json = report::Json::parse(text, nullptr, false);
-  return json.is_discarded() ? std::nullopt : std::optional(std::move(json));
-}
-
+/// A report is JSON; everything else is a document. Nothing, and a message, where the text is neither's.
 std::optional<compile::Movements> load_movements(const std::string& file, const Options& options) {
-  if (const auto json = read_json(file)) {
-    auto read = report::movements_of(*json);
-    if (auto* movements = std::get_if<compile::Movements>(&read)) return std::move(*movements);
-    fmt::print(stderr, "fheres: {}: {}\n", file, std::get<std::string>(read));
+  const auto invalid = [&](const documents::Loaded& loaded) {
+    report_invalid(file, loaded, options.common);
     return std::nullopt;
+  };
+  std::optional<InputText> input;
+  try {
+    // Read once: it may be a pipe.
+    input.emplace(file);
+  } catch (const FileError&) {
+    return invalid(documents::load(file));
   }
-  const auto model = load_or_report(file, options.planning, options.common);
-  if (!model) return std::nullopt;
-  if (const auto* program = std::get_if<workload::Program>(&*model)) return compile::movements_of(*program);
-  if (const auto* workload = std::get_if<workload::Workload>(&*model)) {
-    control::DecideOptions how;
-    how.search_state_limit = options.planning.search_state_limit;
-    return compile::movements_of(*workload, how);
+  const std::size_t first = input->text().find_first_not_of(" \t\r\n");
+  if (first != std::string_view::npos && input->text()[first] == '{') {
+    const auto json = parse_json(input->text());
+    if (const auto* parsed = std::get_if<report::Json>(&json)) {
+      auto read = report::movements_of(*parsed);
+      if (auto* movements = std::get_if<compile::Movements>(&read)) return std::move(*movements);
+      say(fmt::format("fheres: {}: {}", file, std::get<std::string>(read)));
+      return std::nullopt;
+    }
   }
-  fmt::print(stderr,
-             "fheres: {} is a {}, expected a Plan, a Workload, or the JSON of explain, decide or run; "
-             "`fheres decide "
-             "--json` gives one\n",
-             file, documents::kind_of(*model));
+  const documents::LoadOptions how{options.planning.allow_outside, budgets_of(options.planning)};
+  const documents::Loaded loaded =
+      documents::load_text(input->text(), file, std::filesystem::path(file).parent_path(), how);
+  if (!loaded.model) return invalid(loaded);
+  if (const auto* program = std::get_if<workload::Program>(&*loaded.model))
+    return compile::movements_of(*program);
+  if (const auto* workload = std::get_if<workload::Workload>(&*loaded.model)) {
+    control::DecideOptions decide;
+    decide.search_state_limit = options.planning.search_state_limit;
+    return compile::movements_of(*workload, decide);
+  }
+  refuse_kind(file, *loaded.model,
+              "cannot be compared, expected a Plan, a Workload, or the JSON of explain, decide or run; "
+              "`fheres decide --json` gives one",
+              options.common);
   return std::nullopt;
 }
 
@@ -71,9 +81,11 @@ void add_diff(Command& app, Action& action) {
   Command* command = app.add_subcommand(
       "diff",
       "two plans, workloads, decisions or reports: what moved, what changed, why a transfer appeared");
-  command->add_option("before", options->before, "a Plan, a Workload, or the JSON of explain, decide or run")
+  names_file(command->add_option("before", options->before,
+                                 "a Plan, a Workload, or the JSON of explain, decide or run"))
       ->required();
-  command->add_option("after", options->after, "the same of what it is compared with")->required();
+  names_file(command->add_option("after", options->after, "the same of what it is compared with"))
+      ->required();
   add_planning(*command, options->planning);
   add_common(*command, options->common);
   command->footer(

@@ -41,7 +41,7 @@ void add_explain(Command& app, Action& action) {
   Command* command = app.add_subcommand(
       "explain",
       "dry run of a Plan, Request or Workload: each action, each peak, feasible or why not; needs no GPU");
-  command->add_option("file", options->file, "the document")->required()->type_name("FILE");
+  names_file(command->add_option("file", options->file, "the document"))->required();
   add_answer_options(*command, *options);
   command->footer("example: fheres explain plans/two-tiles.yaml --budget cuda:0=38MiB");
   command->callback([options, &action] { action = [options] { return explain(*options); }; });

@@ -4,12 +4,12 @@
 #include <fmt/format.h>
 
 #include <fheres/compile/fit.hpp>
-#include <fheres/documents/machine_file.hpp>
 #include <fheres/report/file.hpp>
 #include <fheres/report/fit_report.hpp>
 
 #include "command.hpp"
 #include "document.hpp"
+#include "outputs.hpp"
 
 namespace fheres::cli {
 namespace {
@@ -27,23 +27,16 @@ ExitCode fit_workload(const Options& options) {
   const auto model = load_or_report(options.file, options.planning, options.common);
   if (!model) return ExitCode::invalid;
   const auto* workload = std::get_if<workload::Workload>(&*model);
-  if (workload == nullptr) {
-    fmt::print(stderr, "fheres: {} is a {}; only a Workload can be fitted\n", options.file,
-               documents::kind_of(*model));
+  if (workload == nullptr)
+    return refuse_kind(options.file, *model, "cannot be fitted, expected a Workload", options.common);
+  if (!outputs_are_ready({{"the document", options.file}, {"--machine", options.machine}},
+                         {{"--csv", options.csv}, {"--picture", options.picture}}))
     return ExitCode::invalid;
-  }
   compile::FitOptions how;
   how.compile.node_limit = options.node_limit;
   how.compile.search_state_limit = options.planning.search_state_limit;
   how.points = options.points;
-  if (!options.machine.empty()) {
-    const documents::Loaded loaded = documents::load_machine(options.machine);
-    if (!loaded.machine) {
-      print_diagnostics(loaded, options.common);
-      return ExitCode::invalid;
-    }
-    how.compile.machine = *loaded.machine;
-  }
+  if (!load_machine_or_report(options.machine, options.common, how.compile.machine)) return ExitCode::invalid;
   std::vector<memory::Location> locations;
   for (const std::string& name : options.at) locations.push_back(*memory::Location::from_name(name));
   if (locations.empty()) locations = compile::device_locations(*workload);
@@ -70,13 +63,14 @@ void add_fit(Command& app, Action& action) {
   auto options = std::make_shared<Options>();
   Command* command = app.add_subcommand(
       "fit", "the smallest budget of each device with which a Workload has a plan; needs no GPU");
-  command->add_option("workload", options->file, "the Workload document")->required();
+  names_file(command->add_option("workload", options->file, "the Workload document"))->required();
   command
       ->add_option("--at", options->at,
                    "the location whose budget is asked for; repeatable; otherwise every device")
       ->check([](const std::string& text) {
         return memory::Location::from_name(text) ? std::string() : fmt::format("`{}` is no location", text);
       })
+      ->type_name("LOCATION")
       ->take_all();
   command
       ->add_option("--sweep", options->points,
@@ -84,13 +78,16 @@ void add_fit(Command& app, Action& action) {
       ->between(2, 1000)
       ->expected(0, 1)
       ->default_str("12");
-  command->add_option("--csv", options->csv, "writes the sweep as a table of comma-separated values");
-  command->add_option("--picture", options->picture, "writes the sweep as a picture (SVG)");
-  command->add_option("--machine", options->machine,
-                      "a Machine document: the sweep says predicted times too");
-  command->add_option(
-      "--node-limit", options->node_limit,
-      "nodes that branch and bound may open, of each plan of a sweep; otherwise by the workload's size");
+  names_file(
+      command->add_option("--csv", options->csv, "writes the sweep as a table of comma-separated values"));
+  names_file(command->add_option("--picture", options->picture, "writes the sweep as a picture (SVG)"));
+  names_file(command->add_option("--machine", options->machine,
+                                 "a Machine document: the sweep says predicted times too"));
+  command
+      ->add_option(
+          "--node-limit", options->node_limit,
+          "nodes that branch and bound may open, of each plan of a sweep; otherwise by the workload's size")
+      ->whole();
   add_common(*command, options->common);
   add_planning(*command, options->planning);
   command->footer("example: fheres fit samples/explicit-tiles.yaml --sweep 8 --picture tiles.svg");

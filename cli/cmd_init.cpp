@@ -41,7 +41,7 @@ ExitCode init(const Options& options) {
 void add_init(Command& app, Action& action) {
   auto options = std::make_shared<Options>();
   Command* command = app.add_subcommand("init", "a commented starter workload, which runs as it is");
-  command->add_option("file", options->file, "where it goes")->type_name("FILE")->capture_default_str();
+  names_file(command->add_option("file", options->file, "where it goes"))->capture_default_str();
   command->add_flag("--force", options->force, "overwrite a file that is there");
   add_common(*command, options->common);
   command->footer("example: fheres init pipeline.yaml");

@@ -63,7 +63,7 @@ ExitCode keys(const Options& options) {
   } else if (!options.common.quiet) {
     fmt::print("{}: what a client makes for {}\n\n", workload->metadata.name.text, name);
     if (count != 0) fmt::print("{}\n", table.render());
-    fmt::print("{} key{}, {}\n", count, count == 1 ? "" : "s", format_bytes(total));
+    fmt::print("{}, {}\n", report::format_count(count, "key"), format_bytes(total));
   }
   return ExitCode::done;
 }
@@ -74,9 +74,9 @@ void add_keys(Command& app, Action& action) {
   auto options = std::make_shared<Options>();
   Command* command = app.add_subcommand(
       "keys", "the keys that a client must make for a Workload: rotation, level, form, bytes");
-  command->add_option("workload", options->file, "the document")->required()->type_name("FILE");
-  command->add_option("--plan", options->plan,
-                      "a Plan that was compiled from it: keys in the variants that it has chosen");
+  names_file(command->add_option("workload", options->file, "the document"))->required();
+  names_file(command->add_option(
+      "--plan", options->plan, "a Plan that was compiled from it: keys in the variants that it has chosen"));
   add_common(*command, options->common);
   add_reading(*command, options->planning);
   command->footer("example: fheres keys samples/client-server.yaml --json");

@@ -152,8 +152,8 @@ ExitCode advise(const Options& options, const scheme::ParametersLiteral& literal
                {"rotation key", Table::Align::right},
                {"seeded", Table::Align::right},
                {"workspace", Table::Align::right},
-               {"fast transforms", Table::Align::right},
-               {"key switch at least", Table::Align::right}});
+               {"fast", Table::Align::right},
+               {"key switch", Table::Align::right}});
   Json list = Json::array();
   for (const scheme::Choice& choice : scheme::advise(literal)) {
     const Parameters& parameters = choice.parameters;
@@ -183,9 +183,9 @@ ExitCode advise(const Options& options, const scheme::ParametersLiteral& literal
   } else if (!options.common.quiet) {
     fmt::print(
         "choices of P and digits for the depth and scale of {} (*), smallest key first\n\n{}\n"
-        "fast: primes of at most {} bits go through a GPU's double-precision pipe, larger ones through "
-        "integers.\n"
-        "The last column is a floor at the rates of one H200, to compare by: no promise.\n",
+        "fast: transforms by primes of at most {} bits, which go through a GPU's double-precision pipe;\n"
+        "larger ones go through integers. key switch: the time that it takes at least, at the rates of one\n"
+        "H200, to compare by: no promise.\n",
         literal.name, table.render(), scheme::kFastPrimeBits);
   }
   return ExitCode::done;

@@ -9,6 +9,7 @@
 #include <fheres/report/chrome_trace.hpp>
 #include <fheres/report/file.hpp>
 #include <fheres/report/rehearsal_json.hpp>
+#include <fheres/report/run_cases.hpp>
 #include <fheres/report/run_json.hpp>
 #include <fheres/report/table.hpp>
 #include <fheres/report/text.hpp>
@@ -17,17 +18,22 @@
 
 #include "answer.hpp"
 #include "baseline.hpp"
+#include "ci_output.hpp"
 #include "command.hpp"
 #include "device.hpp"
 #include "document.hpp"
 #include "features.hpp"
 #include "interrupt.hpp"
+#include "outputs.hpp"
 #include "planned_run.hpp"
 #include "progress.hpp"
+#include "streams.hpp"
 #include "value_names.hpp"
 
 namespace fheres::cli {
 namespace {
+
+constexpr const char* kCommand = "fheres run";
 
 struct Options {
   std::string file, plan_file, machine_file;
@@ -44,8 +50,11 @@ struct Options {
 std::optional<ExitCode> refuse(const workload::Rehearsal& rehearsal, const documents::Model& model,
                                const Options& options) {
   if (rehearsal.answer == workload::Answer::feasible) return std::nullopt;
-  if (options.common.json) {
-    fmt::print("{}", report::render(report::explanation_json(rehearsal, name_of(model), options.file)));
+  if (is_for_ci(options.common)) {
+    print_for_ci(options.common, kCommand, name_of(model),
+                 report::cases_of(rehearsal, parts_of(model), place_of(model)));
+  } else if (options.common.json) {
+    print(report::explanation_json(rehearsal, name_of(model), options.file));
   } else {
     fmt::print(stderr, "{}", report::rehearsal_text(rehearsal, /*brief=*/true));
   }
@@ -108,6 +117,19 @@ runtime::RunReport run_repeatedly(const workload::Workload& workload, const runt
   }
 }
 
+/// Whether a file was written that was asked for; says why not. What the run found is told all the same.
+template <class Text>
+bool write_or_say(const std::string& file, const Text& text) {
+  if (file.empty()) return true;
+  try {
+    report::write_file(file, text());
+    return true;
+  } catch (const FileError& error) {
+    say(fmt::format("fheres: {} [{}]", error.what(), error.code()));
+    return false;
+  }
+}
+
 /// A run that ended before it began: its report says why.
 runtime::RunReport failed_report(const Error& error) {
   runtime::RunReport report;
@@ -120,6 +142,7 @@ runtime::RunReport execute(const workload::Workload& workload, const runtime::De
                            bool planned, const Options& options, Timings& timings) {
   runtime::Machine machine;
   try {
+    make_folders(options.outputs_folder);
     machine = runtime::select_machine(choice, workload);
   } catch (const Error& error) {
     return failed_report(error);
@@ -135,7 +158,6 @@ runtime::RunReport execute(const workload::Workload& workload, const runtime::De
   session.undisturbed = planned;
   session.time_operations = !planned || !options.trace_file.empty();
   if (!options.outputs_folder.empty()) {
-    std::filesystem::create_directories(options.outputs_folder);
     session.output = [&](const workload::Value& value, std::span<const std::byte> bytes) {
       ckks::save_value(*workload.world.parameters,
                        options.outputs_folder / std::filesystem::path(file_name(value.name.text)),
@@ -148,39 +170,52 @@ runtime::RunReport execute(const workload::Workload& workload, const runtime::De
 ExitCode run(const Options& options) {
   const auto choice = device_choice(options.devices);
   if (!choice) return ExitCode::invalid;
-  auto model = load_or_report(options.file, options.planning, options.common);
+  std::string sha256;
+  auto model = load_or_report(options.file, options.planning, options.common, &sha256);
   if (!model) return ExitCode::invalid;
-  const workload::Workload* workload = as_workload(*model, options.file);
-  if (workload == nullptr || !files_are_there(*workload, options.common)) return ExitCode::invalid;
+  const workload::Workload* workload = as_workload(*model, options.file, options.common);
+  if (workload == nullptr || !files_are_there(*workload, options.file, options.common))
+    return ExitCode::invalid;
   std::optional<Baseline> baseline = Baseline::read(options.baseline, name_of(*model));
   if (!baseline) return ExitCode::invalid;
   std::optional<PlannedRun> planned;
   if (!options.plan_file.empty()) {
-    planned = follow_plan(*workload, {options.file, options.plan_file, options.machine_file},
+    planned = follow_plan(*workload, {options.file, options.plan_file, options.machine_file, sha256},
                           options.planning, options.common);
     if (!planned) return ExitCode::invalid;
     model = std::move(planned->workload);
     workload = &std::get<workload::Workload>(*model);
   }
   if (const auto code = refuse(rehearse(*model, options.planning), *model, options)) return *code;
+  if (!outputs_are_ready({{"the document", options.file},
+                          {"--plan", options.plan_file},
+                          {"--machine", options.machine_file}},
+                         {{"--report", options.report_file}, {"--trace", options.trace_file}}))
+    return ExitCode::invalid;
   ring::use_threads(options.threads);
   Timings timings{options.warmup, {}};
   const runtime::RunReport result = execute(*workload, *choice, planned.has_value(), options, timings);
 
-  report::RunContext context{kVersion, options.file, hash_of_file(options.file), name_of(*model)};
+  report::RunContext context{kVersion, options.file, sha256, name_of(*model)};
   if (planned) context.plan = planned->plan;
   report::Json json = report::run_json(result, context);
   const bool repeated = options.repeat + options.warmup > 1 && !timings.stages_ns.empty();
   if (repeated) json["timing"]["repeats"] = timings.json();
-  const ExitCode code = baseline->judge(exit_code_of(result), json);
-  if (!options.report_file.empty()) report::write_file(options.report_file, report::render(json));
-  if (!options.trace_file.empty())
-    report::write_file(options.trace_file, report::chrome_trace(report::read_timeline(json)).dump() + "\n");
-  if (options.common.json) {
+  ExitCode code = baseline->judge(exit_code_of(result), json);
+  const bool written = write_or_say(options.report_file, [&] { return report::render(json); }) &
+                       write_or_say(options.trace_file,
+                                    [&] { return report::chrome_trace_text(report::read_timeline(json)); });
+  if (!written && code != ExitCode::interrupted) code = ExitCode::failed;
+  const bool for_ci = is_for_ci(options.common);
+  if (for_ci) {
+    std::vector<report::Case> cases = report::cases_of(result, *workload);
+    baseline->add_case(cases, place_of(*model));
+    print_for_ci(options.common, kCommand, name_of(*model), cases);
+  } else if (options.common.json) {
     fmt::print("{}", report::render(json));
   }
   // A run that found no device has nothing else to say.
-  const bool in_words = !options.common.json && !options.common.quiet && !result.device.empty();
+  const bool in_words = !for_ci && !options.common.json && !options.common.quiet && !result.device.empty();
   if (in_words) {
     if (repeated) fmt::print("{}", timings.text());
     if (planned) fmt::print("{}\n", report::plan_text(result, planned->plan));
@@ -198,17 +233,20 @@ void add_run(Command& app, Action& action) {
   auto options = std::make_shared<Options>();
   Command* command = app.add_subcommand(
       "run", "executes a Workload with real CKKS values under its budgets, and checks every kept output");
-  command->add_option("workload", options->file, "the document")->required()->type_name("FILE");
+  names_file(command->add_option("workload", options->file, "the document"))->required();
   add_device(*command, options->devices,
              "auto (as a GPU is there or not), emulated, or cuda:N; `cuda:3` binds the document's cuda:0 to "
              "that device, several are bound "
              "in order");
-  command->add_option("--plan", options->plan_file,
-                      "a Plan that was compiled from this workload: executed exactly, nothing is decided");
-  command->add_option("--machine", options->machine_file,
-                      "with --plan: the Machine document that predicts its time");
-  command->add_option("--seed", options->seed,
-                      "reproducible keys and encryptions, for tests; never for real secrets");
+  names_file(command->add_option(
+      "--plan", options->plan_file,
+      "a Plan that was compiled from this workload: executed exactly, nothing is decided"));
+  names_file(command->add_option("--machine", options->machine_file,
+                                 "with --plan: the Machine document that predicts its time"));
+  command
+      ->add_option("--seed", options->seed,
+                   "reproducible keys and encryptions, for tests; never for real secrets")
+      ->whole();
   command->add_option("--threads", options->threads, "threads of the cpu back end; 0: one a core")
       ->between(0, 1024)
       ->capture_default_str();
@@ -218,12 +256,13 @@ void add_run(Command& app, Action& action) {
   command->add_option("--warmup", options->warmup, "runs so often before that, with times that do not count")
       ->between(0, 100'000)
       ->capture_default_str();
-  command
-      ->add_option("--outputs", options->outputs_folder,
-                   "a folder for the kept outputs, each as NAME.safetensors, for `client decrypt`")
-      ->type_name("FOLDER");
-  command->add_option("--report", options->report_file, "where to write the JSON report")->type_name("FILE");
-  command->add_option("--trace", options->trace_file, "where to write the Chrome trace")->type_name("FILE");
+  names_file(
+      command->add_option("--outputs", options->outputs_folder,
+                          "a folder for the kept outputs, each as NAME.safetensors, for `client decrypt`"),
+      "FOLDER");
+  names_file(command->add_option("--report", options->report_file, "where to write the JSON report"));
+  names_file(command->add_option("--trace", options->trace_file, "where to write the Chrome trace"));
+  add_format(*command, options->common);
   add_baseline(*command, options->baseline);
   add_common(*command, options->common);
   add_planning(*command, options->planning);

@@ -3,14 +3,16 @@
 
 #include <fmt/format.h>
 
-#include <fheres/base/file.hpp>
 #include <fheres/report/chrome_trace.hpp>
 #include <fheres/report/file.hpp>
 #include <fheres/report/table.hpp>
 #include <fheres/report/timeline.hpp>
 
 #include "command.hpp"
+#include "json_file.hpp"
 #include "options.hpp"
+#include "outputs.hpp"
+#include "streams.hpp"
 
 namespace fheres::cli {
 namespace {
@@ -31,22 +33,17 @@ std::string format_of(const Options& options) {
 std::string convert(const report::Timeline& timeline, const std::string& format) {
   if (format == "csv") return report::timeline_csv(timeline);
   if (format == "html") return report::timeline_page(timeline);
-  return report::chrome_trace(timeline).dump() + "\n";
+  return report::chrome_trace_text(timeline);
 }
 
 /// Nothing where the file is no report, after saying why.
 std::optional<report::Timeline> read(const std::string& file) {
+  auto json = read_json(file);
   try {
-    const MappedFile mapped(file);
-    const std::span<const std::byte> bytes = mapped.bytes();
-    const char* text = reinterpret_cast<const char*>(bytes.data());
-    return report::read_timeline(report::Json::parse(text, text + bytes.size()));
-  } catch (const report::Json::parse_error& error) {
-    fmt::print(stderr, "fheres: {}: byte {} is where it stops being JSON\n", file, error.byte);
+    if (const auto* read = std::get_if<report::Json>(&json)) return report::read_timeline(*read);
+    say(fmt::format("fheres: {}: {}", file, std::get<std::string>(json)));
   } catch (const report::ReportError& error) {
-    fmt::print(stderr, "fheres: {}: no run report: {} [{}]\n", file, error.what(), error.code());
-  } catch (const FileError& error) {
-    fmt::print(stderr, "fheres: {} [{}]\n", error.what(), error.code());
+    say(fmt::format("fheres: {}: no run report: {} [{}]", file, error.what(), error.code()));
   }
   return std::nullopt;
 }
@@ -57,6 +54,8 @@ ExitCode trace(const Options& options) {
     fmt::print(stderr, "fheres: --json without -o prints a Chrome trace; {} is no JSON\n", format);
     return ExitCode::invalid;
   }
+  if (!outputs_are_ready({{"the report", options.report}}, {{"--output", options.output}}))
+    return ExitCode::invalid;
   const auto timeline = read(options.report);
   if (!timeline) return ExitCode::invalid;
   const std::string text = convert(*timeline, format);
@@ -90,13 +89,14 @@ void add_trace(Command& app, Action& action) {
   auto options = std::make_shared<Options>();
   Command* command = app.add_subcommand(
       "trace", "converts the report of a run to a Chrome trace, a CSV table, or a page to look at");
-  command->add_option("report", options->report, "what `fheres run --report` wrote")->required();
+  names_file(command->add_option("report", options->report, "what `fheres run --report` wrote"))->required();
   command
       ->add_option(
           "--format", options->format,
           "chrome (opens in Perfetto), csv, or html; where it is left out, the output's name says it")
       ->one_of({"chrome", "csv", "html"});
-  command->add_option("-o,--output", options->output, "where to write it; stdout where it is left out");
+  names_file(
+      command->add_option("-o,--output", options->output, "where to write it; stdout where it is left out"));
   add_common(*command, options->common);
   command->footer("example: fheres trace report.json --format html -o timeline.html");
   command->callback([options, &action] { action = [options] { return trace(*options); }; });

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <fheres/report/table.hpp>
+
 #include "ci_output.hpp"
 #include "command.hpp"
 #include "document.hpp"
@@ -16,20 +18,16 @@ struct Options {
   PlanningOptions planning;
 };
 
-std::string plural(std::size_t count, const char* noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-}
-
 std::string counts_of(const workload::Machine& machine) {
-  return fmt::format("{} of copies, {}", plural(machine.copies.size(), "direction"),
-                     plural(machine.operations.size(), "operation"));
+  return fmt::format("{} of copies, {}", report::format_count(machine.copies.size(), "direction"),
+                     report::format_count(machine.operations.size(), "operation"));
 }
 
 std::string counts_of(const documents::Model& model) {
   const std::size_t values = std::visit([](const auto& item) { return item.world.values.size(); }, model);
   const bool requests = std::holds_alternative<workload::RequestSet>(model);
-  return fmt::format("{}, {}", plural(values, "value"),
-                     plural(parts_of(model).size(), requests ? "request" : "stage"));
+  return fmt::format("{}, {}", report::format_count(values, "value"),
+                     report::format_count(parts_of(model).size(), requests ? "request" : "stage"));
 }
 
 ExitCode validate(const Options& options) {
@@ -64,9 +62,8 @@ void add_validate(Command& app, Action& action) {
   auto options = std::make_shared<Options>();
   Command* command =
       app.add_subcommand("validate", "reads documents strictly and reports every problem at file:line:col");
-  command->add_option("file", options->files, "documents: Workload, Plan, Request or Machine")
-      ->required()
-      ->type_name("FILE");
+  names_file(command->add_option("file", options->files, "documents: Workload, Plan, Request or Machine"))
+      ->required();
   command->add_flag("--allow-outside", options->planning.allow_outside,
                     "let a document name files outside of its own folder");
   add_format(*command, options->common);

@@ -10,6 +10,7 @@
 #include "ci_output.hpp"
 #include "command.hpp"
 #include "document.hpp"
+#include "planned_run.hpp"
 
 namespace fheres::cli {
 namespace {
@@ -35,22 +36,24 @@ std::string workload_file(const Options& options, const workload::Program& progr
   return {};
 }
 
-/// The plan's workload, or why the plan is not one of it.
+/// The plan's workload; nothing, after telling why, where the plan is not one of it.
 std::optional<workload::Workload> load_original(const std::string& file, const workload::Program& program,
                                                 const Options& options) {
-  const std::string hash = hash_of_file(file);
-  if (std::filesystem::exists(file) && program.workload && program.workload->sha256 != hash) {
-    fmt::print(stderr,
-               "fheres: the plan is stale: it was compiled from a workload with sha256 {}, and {} has {}\n",
-               program.workload->sha256, file, hash);
+  const documents::Loaded loaded = documents::load(file, {options.planning.allow_outside, {}});
+  // A file that was read has a text, also where it is no good document: of another version it is stale, whatever it says.
+  if (program.workload && loaded.sources.contains(file)) {
+    if (auto problem = stale(program, file, hash_of(loaded, file))) {
+      report_problems(options.file, {std::move(*problem)}, options.common);
+      return std::nullopt;
+    }
+  }
+  if (!loaded.model) {
+    report_invalid(file, loaded, options.common);
     return std::nullopt;
   }
-  const auto model = load_or_report(file, options.planning, options.common);
-  if (!model) return std::nullopt;
-  const auto* original = std::get_if<workload::Workload>(&*model);
+  const auto* original = std::get_if<workload::Workload>(&*loaded.model);
   if (original == nullptr)
-    fmt::print(stderr, "fheres: {} is a {}, expected the plan's Workload\n", file,
-               documents::kind_of(*model));
+    refuse_kind(file, *loaded.model, "is not what the plan is of, expected its Workload", options.common);
   return original == nullptr ? std::nullopt : std::optional(*original);
 }
 
@@ -94,11 +97,8 @@ ExitCode verify_plan(const Options& options) {
   documents::Loaded loaded = documents::load(options.file, {options.planning.allow_outside, {}});
   if (!loaded.model) return report_invalid(options.file, loaded, options.common);
   const auto* program = std::get_if<workload::Program>(&*loaded.model);
-  if (program == nullptr) {
-    fmt::print(stderr, "fheres: {} is a {}, expected a Plan\n", options.file,
-               documents::kind_of(*loaded.model));
-    return ExitCode::invalid;
-  }
+  if (program == nullptr)
+    return refuse_kind(options.file, *loaded.model, "cannot be verified, expected a Plan", options.common);
   const std::string file = workload_file(options, *program);
   std::optional<workload::Workload> original;
   if (!file.empty()) {
@@ -128,9 +128,10 @@ void add_verify(Command& app, Action& action) {
   Command* command = app.add_subcommand(
       "verify",
       "checks a Plan rule by rule with none of the planner's code, and holds its evidence against a replay");
-  command->add_option("plan", options->file, "the Plan document")->required();
-  command->add_option("--workload", options->workload,
-                      "the Workload that the plan was compiled from, where it is not where the plan says");
+  names_file(command->add_option("plan", options->file, "the Plan document"))->required();
+  names_file(command->add_option(
+      "--workload", options->workload,
+      "the Workload that the plan was compiled from, where it is not where the plan says"));
   add_reading(*command, options->planning);
   add_format(*command, options->common);
   add_common(*command, options->common);

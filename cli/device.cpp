@@ -16,8 +16,8 @@ std::string check_device(const std::string& text) {
 
 }  // namespace
 
-void add_device(Command& command, std::vector<std::string>& names, const std::string& text) {
-  command.add_option("--device", names, text)->check(check_device)->take_all()->type_name("DEVICE");
+Option* add_device(Command& command, std::vector<std::string>& names, const std::string& text) {
+  return command.add_option("--device", names, text)->check(check_device)->take_all()->type_name("DEVICE");
 }
 
 std::optional<runtime::DeviceChoice> device_choice(const std::vector<std::string>& names) {

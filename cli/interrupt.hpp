@@ -4,7 +4,11 @@
 
 namespace fheres::cli {
 
-/// Catches the first SIGINT or SIGTERM and sets a flag; a second one ends the process at once. Installed on first use.
+/// SIGINT, SIGTERM and SIGHUP (unless it is ignored, as under nohup) end the process with 130 and leave no temporary file,
+/// until interrupt_flag is asked for.
+void exit_when_interrupted();
+
+/// Catches the first of these signals and sets a flag; a second one ends the process at once. Installed on first use.
 const std::atomic<bool>& interrupt_flag();
 
 }  // namespace fheres::cli

@@ -1,5 +1,6 @@
 #include <cstdio>
 #include <exception>
+#include <system_error>
 
 #include <fmt/format.h>
 
@@ -7,9 +8,15 @@
 
 #include "command.hpp"
 #include "features.hpp"
+#include "interrupt.hpp"
+#include "streams.hpp"
 
-int main(int argc, char** argv) {
-  using fheres::cli::ExitCode;
+namespace {
+
+using fheres::cli::ExitCode;
+using fheres::cli::say;
+
+ExitCode run(int argc, char** argv) {
   fheres::cli::Command app("decides, proves and executes where the values of encrypted computation live",
                            "fheres");
   app.require_subcommand(1);
@@ -38,13 +45,29 @@ int main(int argc, char** argv) {
   fheres::cli::add_schema(app, action);
   fheres::cli::add_completion(app, action);
   fheres::cli::add_man(app, action);
-  if (const auto done = app.parse(argc, argv)) return static_cast<int>(*done);
+  if (const auto done = app.parse(argc, argv)) return *done;
+  return action();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  fheres::cli::open_standard_streams();
+  fheres::cli::exit_when_interrupted();
+  ExitCode code = ExitCode::failed;
   try {
-    return static_cast<int>(action());
+    code = run(argc, argv);
   } catch (const fheres::Error& error) {
-    fmt::print(stderr, "fheres: {} [{}]\n", error.what(), error.code());
+    say(fmt::format("fheres: {} [{}]", error.what(), error.code()));
+  } catch (const std::system_error& error) {
+    // What fmt says where stdout or stderr cannot be written, which is told below.
+    if (std::ferror(stdout) == 0) say(fmt::format("fheres: {}", error.what()));
   } catch (const std::exception& error) {
-    fmt::print(stderr, "fheres: {}\n", error.what());
+    say(fmt::format("fheres: {}", error.what()));
   }
-  return static_cast<int>(ExitCode::failed);
+  if (const std::string lost = fheres::cli::flush_stdout(); !lost.empty()) {
+    say(fmt::format("fheres: cannot write to standard output: {}", lost));
+    if (code != ExitCode::interrupted) code = ExitCode::failed;
+  }
+  return static_cast<int>(code);
 }

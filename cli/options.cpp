@@ -75,6 +75,11 @@ void add_reading(Command& command, PlanningOptions& options) {
                    "let a document name files outside of its own folder");
 }
 
+Option* names_file(Option* option, const char* word) {
+  return option->type_name(word)->check(
+      [](const std::string& text) { return std::string(text.empty() ? "the name is empty" : ""); });
+}
+
 std::map<memory::Location, Bytes> budgets_of(const PlanningOptions& options) {
   std::map<memory::Location, Bytes> budgets;
   for (const std::string& text : options.budgets) {

@@ -35,6 +35,9 @@ void add_planning(Command& command, PlanningOptions& options);
 /// Of those, what matters to a command that reads a document and plans nothing.
 void add_reading(Command& command, PlanningOptions& options);
 
+/// For options and arguments that are the name of a file: refuses an empty one, which a variable that is not set gives.
+Option* names_file(Option* option, const char* word = "FILE");
+
 /// The budgets of `--budget cuda:0=24GiB`, checked when the options are parsed.
 std::map<memory::Location, Bytes> budgets_of(const PlanningOptions& options);
 

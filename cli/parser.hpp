@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -32,8 +33,10 @@ class Option {
   /// What help calls its value: `FILE`.
   Option* type_name(const std::string& name);
   Option* check(const Check& check);
-  /// Whole numbers from `lowest` to `highest`, both taken; help says so.
-  Option* between(int lowest, int highest);
+  // Whole numbers are written in digits alone: the parser's own conversion takes -1 for 2^64 - 1.
+  /// From `lowest` to `highest`, both taken; help says so.
+  Option* between(std::uint64_t lowest, std::uint64_t highest);
+  Option* whole();
   Option* positive();
   /// One of a few words; help and completion offer them.
   Option* one_of(const std::vector<std::string>& words);

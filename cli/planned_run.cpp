@@ -1,11 +1,9 @@
 #include "planned_run.hpp"
 
-#include <cstdio>
 #include <memory>
 
 #include <fmt/format.h>
 
-#include <fheres/documents/machine_file.hpp>
 #include <fheres/workload/planned.hpp>
 #include <fheres/workload/rehearsal.hpp>
 
@@ -14,7 +12,25 @@
 namespace fheres::cli {
 namespace {
 
-/// Whether the plan is of this version of the workload; says so where it is not.
+/// What the plan promises on the machine that is known, if one is. False: the machine cannot be read.
+bool predict(const workload::Program& program, const workload::Workload& workload,
+             const std::string& machine_file, const CommonOptions& common, report::PlanContext& plan) {
+  std::shared_ptr<const workload::Machine> machine =
+      program.world.machine ? program.world.machine : workload.world.machine;
+  std::optional<workload::Machine> given;
+  if (!load_machine_or_report(machine_file, common, given)) return false;
+  if (given) machine = std::make_shared<const workload::Machine>(std::move(*given));
+  const workload::Rehearsal rehearsal = workload::rehearse(program);
+  plan.moved_bytes = rehearsal.moved_bytes;
+  if (!machine || rehearsal.answer != workload::Answer::feasible) return true;
+  plan.machine = machine->name.empty() ? "of the document" : machine->name;
+  const compile::StageCosts costs = compile::costs_of(program, &workload, *machine, &plan.unknown_operations);
+  plan.forecast = compile::forecast(program, rehearsal, *machine, costs);
+  return true;
+}
+
+}  // namespace
+
 std::optional<documents::Diagnostic> stale(const workload::Program& program, const std::string& workload_file,
                                            const std::string& sha256) {
   if (!program.workload) {
@@ -32,68 +48,43 @@ std::optional<documents::Diagnostic> stale(const workload::Program& program, con
       "compile it again"};
 }
 
-/// What the plan promises on the machine that is known, if one is. False: the machine cannot be read.
-bool predict(const workload::Program& program, const workload::Workload& workload,
-             const std::string& machine_file, const CommonOptions& common, report::PlanContext& plan) {
-  std::shared_ptr<const workload::Machine> machine =
-      program.world.machine ? program.world.machine : workload.world.machine;
-  if (!machine_file.empty()) {
-    documents::Loaded loaded = documents::load_machine(machine_file);
-    if (!loaded.machine) {
-      print_diagnostics(loaded, common);
-      return false;
-    }
-    machine = std::make_shared<const workload::Machine>(std::move(*loaded.machine));
-  }
-  const workload::Rehearsal rehearsal = workload::rehearse(program);
-  plan.moved_bytes = rehearsal.moved_bytes;
-  if (!machine || rehearsal.answer != workload::Answer::feasible) return true;
-  plan.machine = machine->name.empty() ? "of the document" : machine->name;
-  const compile::StageCosts costs = compile::costs_of(program, &workload, *machine, &plan.unknown_operations);
-  plan.forecast = compile::forecast(program, rehearsal, *machine, costs);
-  return true;
-}
-
-}  // namespace
-
 std::optional<PlannedRun> follow_plan(const workload::Workload& workload, const PlanFiles& files,
                                       const PlanningOptions& planning, const CommonOptions& common) {
   documents::Loaded loaded = documents::load(files.plan, {planning.allow_outside, budgets_of(planning)});
   if (!loaded.model) {
-    print_diagnostics(loaded, common);
+    report_invalid(files.plan, loaded, common);
     return std::nullopt;
   }
   const auto* program = std::get_if<workload::Program>(&*loaded.model);
   if (program == nullptr) {
-    fmt::print(stderr, "fheres: {} is a {}, expected a Plan\n", files.plan,
-               documents::kind_of(*loaded.model));
+    refuse_kind(files.plan, *loaded.model, "cannot be followed, expected a Plan", common);
     return std::nullopt;
   }
-  if (auto problem = stale(*program, files.workload, hash_of_file(files.workload))) {
+  if (auto problem = stale(*program, files.workload, files.workload_sha256)) {
     loaded.diagnostics.push_back(std::move(*problem));
   } else {
     workload::Planned planned = workload::follow(workload, *program);
     if (planned.workload) {
       report::PlanContext plan;
       plan.document = files.plan;
-      plan.sha256 = hash_of_file(files.plan);
+      plan.sha256 = hash_of(loaded, files.plan);
       plan.name = program->metadata.name.text;
       if (!predict(*program, *planned.workload, files.machine, common, plan)) return std::nullopt;
       return PlannedRun{std::move(*planned.workload), std::move(plan)};
     }
     loaded.diagnostics = std::move(planned.problems);
   }
-  documents::sort_by_place(loaded.diagnostics);
-  print_diagnostics(loaded, common);
+  report_problems(files.plan, std::move(loaded.diagnostics), common);
   return std::nullopt;
 }
 
 std::optional<workload::Workload> load_in_variants(const std::string& file, const std::string& plan,
                                                    const PlanningOptions& planning,
                                                    const CommonOptions& common) {
-  std::optional<workload::Workload> workload = load_workload(file, planning, common);
+  std::string sha256;
+  std::optional<workload::Workload> workload = load_workload(file, planning, common, &sha256);
   if (!workload || plan.empty()) return workload;
-  std::optional<PlannedRun> planned = follow_plan(*workload, {file, plan, {}}, planning, common);
+  std::optional<PlannedRun> planned = follow_plan(*workload, {file, plan, {}, sha256}, planning, common);
   if (!planned) return std::nullopt;
   return std::move(planned->workload);
 }

@@ -3,8 +3,10 @@
 #include <optional>
 #include <string>
 
+#include <fheres/documents/diagnostic.hpp>
 #include <fheres/report/plan_json.hpp>
 #include <fheres/workload/model.hpp>
+#include <fheres/workload/program.hpp>
 
 #include "options.hpp"
 
@@ -19,10 +21,15 @@ struct PlannedRun {
 /// The files of a planned run; without `machine`, the plan's or the workload's own machine predicts its time.
 struct PlanFiles {
   std::string workload, plan, machine;
+  std::string workload_sha256;  // of the workload's text as it was read
 };
 
+/// Why a plan is not of this version of the workload, where it is not.
+std::optional<documents::Diagnostic> stale(const workload::Program& program, const std::string& workload_file,
+                                           const std::string& sha256);
+
 /// Reads the plan of a `run`, and refuses one of another version of the workload, or of another workload. What is wrong
-/// goes to stderr, and nothing comes back.
+/// is told as load_or_report tells it, and nothing comes back.
 std::optional<PlannedRun> follow_plan(const workload::Workload& workload, const PlanFiles& files,
                                       const PlanningOptions& planning, const CommonOptions& common);
 

@@ -3,12 +3,13 @@
 include_guard(GLOBAL)
 
 if(NOT DEFINED Python3_EXECUTABLE)
-  foreach(candidate python3 /usr/bin/python3)
-    execute_process(COMMAND ${candidate} -c "import jsonschema, yaml, sys; print(sys.executable)"
-      OUTPUT_VARIABLE found OUTPUT_STRIP_TRAILING_WHITESPACE RESULT_VARIABLE failed ERROR_QUIET)
-    if(NOT failed)
-      set(Python3_EXECUTABLE ${found} CACHE FILEPATH "the interpreter of the tests")
-      break()
-    endif()
+  foreach(needed "jsonschema, sarif_om, yaml" "jsonschema, yaml")
+    foreach(candidate python3 /usr/bin/python3)
+      execute_process(COMMAND ${candidate} -c "import ${needed}, sys; print(sys.executable)"
+        OUTPUT_VARIABLE found OUTPUT_STRIP_TRAILING_WHITESPACE RESULT_VARIABLE failed ERROR_QUIET)
+      if(NOT failed AND NOT DEFINED Python3_EXECUTABLE)
+        set(Python3_EXECUTABLE ${found} CACHE FILEPATH "the interpreter of the tests")
+      endif()
+    endforeach()
   endforeach()
 endif()

@@ -3,7 +3,7 @@ set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
 
-packages=(g++ cmake ninja-build pkg-config python3 python3-jsonschema python3-yaml
+packages=(g++ cmake ninja-build pkg-config python3 python3-jsonschema python3-sarif-python-om python3-yaml
   libyaml-cpp-dev libcli11-dev nlohmann-json3-dev doctest-dev libfmt-dev libsodium-dev coinor-libclp-dev)
 
 # Installs what is missing from the distribution's own packages; does nothing, and needs no rights, when all is there.

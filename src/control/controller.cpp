@@ -26,7 +26,7 @@ void check_consumers(const Request& request, const ConsumerStreams& consumers) {
   for (const auto& [at, stream] : consumers) {
     const bool named =
         at.is_cuda() && std::any_of(request.require.begin(), request.require.end(),
-                                    [&](const Requirement& wanted) { return wanted.at == at; });
+                                    [at = at](const Requirement& wanted) { return wanted.at == at; });
     if (!named) {
       throw std::invalid_argument(
           fmt::format("request `{}` has a consumer stream for {} and requires nothing there that takes one",

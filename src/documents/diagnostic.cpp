@@ -81,6 +81,9 @@ constexpr Code kCodes[] = {
     {"FHR0901", "what is asked for does not fit, and cannot be made to"},
     {"FHR0902", "the search limit was reached before an answer was"},
     {"FHR0903", "bytes moved, a peak, the predicted time or a plan's gap are worse than the baseline's"},
+    {"FHR0904", "a decrypted result is outside its tolerance"},
+    {"FHR0905", "a run failed on the way"},
+    {"FHR0906", "a run was interrupted"},
 };
 
 constexpr std::size_t kWindow = 120;  // characters of a source line that are shown

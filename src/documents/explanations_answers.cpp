@@ -28,6 +28,21 @@ constexpr Explanation kAnswers[] = {
      "lower bound is wider than what the file of `--baseline` records. The line says what grew, and by how "
      "much.",
      "", "Where that is intended, record a new baseline: `fheres explain FILE --json > baseline.json`."},
+    {"FHR0904",
+     "The run went through, and an output, decrypted, is further from its clear-text shadow, or from what "
+     "the "
+     "document expects of it, than `checks` allow.",
+     "",
+     "A little over it: the tolerance asks for more than the parameters give; `fheres params PRESET` prints "
+     "the noise. Far over it: mostly a message that outgrows the range of the first limb."},
+    {"FHR0905",
+     "The question was answered, and then the world got in the way: a device, memory, a file. What was done "
+     "before stays in the report (`run --report`), with the phase and the action that failed.",
+     "", "The message says what failed; `fheres devices --check` tries each device on known answers."},
+    {"FHR0906",
+     "The run stopped at the next operation after a signal, as Ctrl-C sends it. Its report says how far it "
+     "came.",
+     "", "Run it again. In CI, a limit of time may have sent the signal."},
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "node.hpp"
 
 #include <algorithm>
+#include <array>
 #include <istream>
 #include <map>
 #include <optional>
@@ -279,6 +280,40 @@ Place place_of_byte(std::string_view text, const std::string& file, std::size_t 
   return {file, static_cast<int>(line) + 1, character_count(before.substr(start)) + 1, 1};
 }
 
+/// The parser holds back all of a line until it knows whether the line begins with a key, in 100 to 250 bytes a mark: so
+/// what a line may have is bounded before it.
+std::optional<Diagnostic> crowded_line(std::string_view text, const std::string& file, const Limits& limits) {
+  constexpr std::string_view kMarks = "[]{},:\"'-?&*!|>%@";
+  std::array<bool, 256> is_mark{};
+  for (const char mark : kMarks) is_mark[static_cast<unsigned char>(mark)] = true;
+  std::size_t marks = 0;
+  int depth = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '\n') {
+      marks = 0;
+      depth = 0;
+    }
+    if (!is_mark[static_cast<unsigned char>(c)]) continue;
+    if (c == '[' || c == '{') ++depth;
+    if ((c == ']' || c == '}') && depth > 0) --depth;
+    if (depth > limits.line_depth)
+      return Diagnostic{"FHR0003",
+                        place_of_byte(text, file, i),
+                        fmt::format("nested more than {} levels deep", limits.depth),
+                        {}};
+    if (++marks > limits.line_marks)
+      return Diagnostic{
+          "FHR0002",
+          place_of_byte(text, file, i),
+          fmt::format("the line has more than {} brackets, quotes and other marks, expected several "
+                      "lines",
+                      limits.line_marks),
+          {}};
+  }
+  return std::nullopt;
+}
+
 std::shared_ptr<const Node> parse_checked(std::string_view text, const std::string& file,
                                           const Limits& limits, std::vector<Diagnostic>& diagnostics) {
   const Positions positions(text, file);
@@ -359,6 +394,10 @@ std::shared_ptr<const Node> parse(std::string_view text, const std::string& file
          place_of_byte(text, file, *bad),
          fmt::format("byte 0x{:02x} is no text in UTF-8", static_cast<unsigned char>(text[*bad])),
          {}});
+    return nullptr;
+  }
+  if (auto crowded = crowded_line(text, file, limits)) {
+    diagnostics.push_back(std::move(*crowded));
     return nullptr;
   }
   return parse_checked(text, file, limits, diagnostics);

@@ -14,6 +14,8 @@ namespace fheres::documents {
 struct Limits {
   std::size_t bytes = 16 * 1024 * 1024;
   int depth = 64;
+  int line_depth = 1000;               // brackets that one line opens and does not close
+  std::size_t line_marks = 2'000'000;  // of punctuation on one line
   std::uint64_t alias_nodes = 100'000;
   std::uint64_t nodes = 1'000'000;                  // of a file; and of everything that `for` makes
   std::uint64_t expanded_items = 1'000'000;         // made by `for`

@@ -147,4 +147,8 @@ class Writer {
 
 Json chrome_trace(const Timeline& timeline) { return Writer(timeline).write(); }
 
+std::string chrome_trace_text(const Timeline& timeline) {
+  return chrome_trace(timeline).dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
 }  // namespace fheres::report

@@ -74,7 +74,7 @@ std::string peaks_table(const runtime::RunReport& report) {
     table.add({row.at.name(), row.budget ? format_bytes(*row.budget) : "none", format_bytes(row.predicted),
                format_bytes(row.measured), format_bytes(row.allocated)});
   }
-  return table.render();
+  return table.empty() ? "" : table.render();
 }
 
 std::string checks_table(const runtime::RunReport& report) {

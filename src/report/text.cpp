@@ -2,6 +2,7 @@
 #include <map>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <fheres/report/table.hpp>
 #include <fheres/report/text.hpp>
@@ -206,7 +207,9 @@ std::string decisions_text(const workload::Rehearsal& rehearsal) {
     const control::Decision& decision = *stage.decision;
     text += fmt::format("  policy {}; {} states explored\n", decision.policy, decision.explored_states);
     for (const control::Eviction& eviction : decision.evictions) {
-      text += fmt::format("  evict {}: {}\n", eviction.rank + 1, eviction.reason());
+      const std::vector<std::string> lines =
+          wrap(fmt::format("evict {}: {}", eviction.rank + 1, eviction.reason()), kColumns - 6);
+      text += fmt::format("  {}\n", fmt::join(lines, "\n      "));
     }
     if (decision.evictions.empty()) text += "  evicts nothing\n";
     for (const residency::ActionExplanation& item : stage.explanation.actions) {

@@ -329,14 +329,13 @@ class DryRun {
     if (detail_ == Detail::brief || !r.at_new_peak) return;
     if (detail_ == Detail::budgeted && !r.told.budget) return;
     r.at_new_peak = false;
-    if (in_flight == nullptr && memo_ != nullptr && detail_ == Detail::budgeted &&
-        recall(*memo_, state_, r.told))
-      return;
-    std::vector<Candidate> found = candidates(state_, r.told.at);
-    if (in_flight != nullptr) add_in_flight(r.told.at, *in_flight, found);
-    tell(std::move(found),
-         detail_ == Detail::budgeted ? kMostHolders : std::numeric_limits<std::size_t>::max(), r.told);
-    if (in_flight == nullptr && memo_ != nullptr) remember(*memo_, state_, r.told);
+    const std::size_t most =
+        detail_ == Detail::budgeted ? kMostHolders : std::numeric_limits<std::size_t>::max();
+    Candidates found = memo_ != nullptr && detail_ == Detail::budgeted
+                           ? candidates(state_, r.told.at, most, *memo_)
+                           : candidates(state_, r.told.at);
+    if (in_flight != nullptr) add_in_flight(r.told.at, *in_flight, found.list);
+    tell(std::move(found), most, r.told);
   }
 
   void add_in_flight(Location at, const Transition& t, std::vector<Candidate>& found) const {

@@ -34,22 +34,13 @@ std::vector<Holder> largest(std::vector<Candidate> found, std::size_t most) {
   return holders;
 }
 
-// With reservations, arrivals or protections there is more to tell than who is there.
-bool only_residents(const State& state, Location at) {
-  return state.arriving().empty() &&
-         std::none_of(state.reservations().begin(), state.reservations().end(),
-                      [&](const ReservationRecord& r) { return r.spec.at == at && r.spec.bytes != 0; });
+Candidate resident(const State& state, std::size_t serial, Location at) {
+  const ValueRecord& record = state.records()[serial];
+  return {state.handle(serial), &record.spec->name, record.spec->storage_bytes, record.at(at)->protection};
 }
 
-}  // namespace
-
-std::vector<Candidate> candidates(const State& state, Location at) {
-  std::vector<Candidate> found;
-  state.residents(at).for_each([&](std::size_t serial) {
-    const ValueRecord& record = state.records()[serial];
-    found.push_back(
-        {state.handle(serial), &record.spec->name, record.spec->storage_bytes, record.at(at)->protection});
-  });
+/// What is charged there for arrivals that are on their way, and reservations.
+void add_others(const State& state, Location at, std::vector<Candidate>& found) {
   state.arriving().for_each([&](std::size_t serial) {
     for (const Materialization& m : state.records()[serial].materializations) {
       if (!m.arrival) continue;
@@ -64,41 +55,59 @@ std::vector<Candidate> candidates(const State& state, Location at) {
   for (const ReservationRecord& r : state.reservations())
     if (r.spec.at == at && r.spec.bytes != 0)
       found.push_back({std::nullopt, &r.spec.label, r.spec.bytes, {}});
+}
+
+}  // namespace
+
+Candidates candidates(const State& state, Location at) {
+  Candidates found;
+  state.residents(at).for_each(
+      [&](std::size_t serial) { found.list.push_back(resident(state, serial, at)); });
+  add_others(state, at, found.list);
   return found;
 }
 
-void tell(std::vector<Candidate> found, std::size_t most, LocationExplanation& told) {
-  told.more_holders = 0;
-  told.more_bytes = 0;
-  if (found.size() > most) {
-    told.more_holders = found.size() - most;
-    for (const Candidate& candidate : found) told.more_bytes += candidate.charged;
+Candidates candidates(const State& state, Location at, std::size_t most, HolderMemo& memo) {
+  OrderedResidents& known = memo[at];
+  const BitSet& now = state.residents(at);
+  known.serials.for_each_difference(now, [&](std::size_t serial) {
+    const Bytes bytes = state.records()[serial].spec->storage_bytes;
+    if (now.has(serial)) {
+      known.by_size.emplace(bytes, serial);
+      known.charged += bytes;
+    } else {
+      known.by_size.erase({bytes, serial});
+      known.charged -= bytes;
+    }
+  });
+  known.serials = now;
+  Candidates found;
+  found.left_out = known.by_size.size();
+  found.left_out_bytes = known.charged;
+  for (auto it = known.by_size.begin(); it != known.by_size.end() && found.list.size() < most; ++it) {
+    found.list.push_back(resident(state, it->second, at));
+    --found.left_out;
+    found.left_out_bytes -= it->first;
   }
-  told.holders = largest(std::move(found), most);
-  if (told.more_holders != 0)
+  add_others(state, at, found.list);
+  return found;
+}
+
+void tell(Candidates found, std::size_t most, LocationExplanation& told) {
+  told.more_holders = found.left_out;
+  told.more_bytes = found.left_out_bytes;
+  if (found.list.size() > most) {
+    told.more_holders += found.list.size() - most;
+    for (const Candidate& candidate : found.list) told.more_bytes += candidate.charged;
+    told.holders = largest(std::move(found.list), most);
     for (const Holder& holder : told.holders) told.more_bytes -= holder.charged;
-}
-
-bool recall(const HolderMemo& memo, const State& state, LocationExplanation& told) {
-  const auto known = memo.find(told.at);
-  if (known == memo.end() || !only_residents(state, told.at)) return false;
-  if (!(known->second.residents == state.residents(told.at))) return false;
-  told.holders = known->second.told.holders;
-  told.more_holders = known->second.told.more_holders;
-  told.more_bytes = known->second.told.more_bytes;
-  return true;
-}
-
-void remember(HolderMemo& memo, const State& state, const LocationExplanation& told) {
-  if (!only_residents(state, told.at)) return;
-  const bool protects = std::any_of(told.holders.begin(), told.holders.end(),
-                                    [](const Holder& holder) { return holder.protection.any(); });
-  if (protects) return;
-  memo.insert_or_assign(told.at, ToldHolders{state.residents(told.at), told});
+  } else {
+    told.holders = largest(std::move(found.list), most);
+  }
 }
 
 std::vector<Holder> holders(const State& state, Location at) {
-  return largest(candidates(state, at), std::numeric_limits<std::size_t>::max());
+  return largest(candidates(state, at).list, std::numeric_limits<std::size_t>::max());
 }
 
 }  // namespace fheres::residency

@@ -17,15 +17,19 @@ struct Candidate {
   Protection protection{};
 };
 
-/// In order of registration; reservations last.
-std::vector<Candidate> candidates(const State& state, Location at);
+struct Candidates {
+  std::vector<Candidate>
+      list;                  // in order of registration, or the largest first; what is no resident comes last
+  std::size_t left_out = 0;  // residents that are no larger than any that the list has
+  Bytes left_out_bytes = 0;
+};
+
+/// All of them.
+Candidates candidates(const State& state, Location at);
+/// Those among which the largest `most` are.
+Candidates candidates(const State& state, Location at, std::size_t most, HolderMemo& memo);
 
 /// Writes down the largest `most` of them, equal ones in the order that they come in, and how many more there are.
-void tell(std::vector<Candidate> found, std::size_t most, LocationExplanation& told);
-
-/// Tells what was told of the location before, where its residents are the same; false where that is not known.
-bool recall(const HolderMemo& memo, const State& state, LocationExplanation& told);
-/// Remembers what was told, where recall can know that nothing changed.
-void remember(HolderMemo& memo, const State& state, const LocationExplanation& told);
+void tell(Candidates found, std::size_t most, LocationExplanation& told);
 
 }  // namespace fheres::residency

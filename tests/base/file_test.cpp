@@ -1,7 +1,10 @@
 #include <span>
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <fheres/base/file.hpp>
 
@@ -59,4 +62,99 @@ TEST_CASE("a mapped file shows its bytes, an empty one none, and what is no file
   CHECK(MappedFile(folder.write("none", "")).bytes().empty());
   CHECK_THROWS_WITH_AS(MappedFile(folder.path / "missing"), doctest::Contains("missing"), FileError);
   CHECK_THROWS_WITH_AS(MappedFile(folder.path), doctest::Contains("no regular file"), FileError);
+}
+
+TEST_CASE("a link stays, and what it leads to is replaced or made") {
+  const Folder folder;
+  std::filesystem::create_directory(folder.path / "there");
+  std::filesystem::create_symlink("there/value", folder.path / "link");
+  std::filesystem::create_symlink("link", folder.path / "second");
+  for (const char* text : {"before", "after"}) {
+    OutputFile file(folder.path / "second");
+    file.write(bytes_of(text));
+    file.finish();
+    CHECK(folder.read("there/value") == text);
+    CHECK(std::filesystem::is_symlink(folder.path / "link"));
+    CHECK(std::filesystem::is_symlink(folder.path / "second"));
+  }
+  std::filesystem::create_symlink("round", folder.path / "round");
+  CHECK_THROWS_WITH_AS(OutputFile(folder.path / "round"), doctest::Contains("round"), FileError);
+}
+
+TEST_CASE("a file that is there keeps its mode, and one that may not be written is not replaced") {
+  const Folder folder;
+  folder.write("value", "before");
+  std::filesystem::permissions(folder.path / "value", std::filesystem::perms(0640));
+  OutputFile file(folder.path / "value");
+  file.write(bytes_of("after"));
+  file.finish();
+  struct stat status {};
+  REQUIRE(::stat((folder.path / "value").c_str(), &status) == 0);
+  CHECK((status.st_mode & 07777) == 0640);
+  std::filesystem::permissions(folder.path / "value", std::filesystem::perms(0440));
+  if (::geteuid() != 0) CHECK_THROWS_AS(OutputFile(folder.path / "value"), FileError);
+}
+
+TEST_CASE("what names a descriptor of the process is written through it, whatever file is behind") {
+  const Folder folder;
+  const int descriptor = ::open((folder.path / "value").c_str(), O_WRONLY | O_CREAT, 0600);
+  REQUIRE(descriptor >= 0);
+  std::filesystem::create_symlink(fmt::format("/proc/self/fd/{}", descriptor), folder.path / "link");
+  for (const std::string& name : {fmt::format("/dev/fd/{}", descriptor), (folder.path / "link").string()}) {
+    OutputFile file(name);
+    file.write(bytes_of("x"));
+    file.finish();
+  }
+  ::close(descriptor);
+  CHECK(folder.read("value") == "xx");
+  CHECK(std::filesystem::is_symlink(folder.path / "link"));
+}
+
+TEST_CASE("a temporary file that a killed process left is in nobody's way") {
+  const Folder folder;
+  folder.write(fmt::format("value.{}-0.tmp", ::getpid()), "left");
+  OutputFile file(folder.path / "value");
+  file.finish();
+  CHECK(folder.count() == 2);
+  const std::string longest(255, 'n');
+  OutputFile(folder.path / longest).finish();
+  CHECK(folder.read(longest).empty());
+}
+
+TEST_CASE("a signal handler can remove what is not finished") {
+  const Folder folder;
+  OutputFile finished(folder.path / "finished");
+  finished.finish();
+  OutputFile file(folder.path / "value");
+  CHECK(folder.count() == 2);
+  remove_unfinished_files();
+  CHECK(folder.count() == 1);
+  CHECK(std::filesystem::exists(folder.path / "finished"));
+}
+
+TEST_CASE("whether a file can be written is known before, and leaves nothing") {
+  const Folder folder;
+  folder.write("there", "text");
+  require_writable(folder.path / "new");
+  require_writable(folder.path / "there");
+  require_writable("/dev/null");
+  CHECK(folder.count() == 1);
+  CHECK(folder.read("there") == "text");
+  CHECK_THROWS_AS(require_writable(folder.path / "no" / "file"), FileError);
+  CHECK_THROWS_AS(require_writable(folder.path), FileError);
+  CHECK_THROWS_WITH_AS(require_writable(""), doctest::Contains("without a name"), FileError);
+  make_folders(folder.path / "a" / "b");
+  make_folders("");
+  require_writable(folder.path / "a" / "b" / "file");
+  CHECK_THROWS_WITH_AS(make_folders(folder.path / "there" / "a"), doctest::Contains("there/a"), FileError);
+}
+
+TEST_CASE("reading a whole file ends at a limit, also where the file has no end") {
+  const Folder folder;
+  CHECK(read_whole(folder.write("some", "bytes"), 5) == "bytes");
+  CHECK_THROWS_WITH_AS(read_whole(folder.path / "some", 4), doctest::Contains("more than 4 bytes"),
+                       FileError);
+  CHECK_THROWS_AS(read_whole("/dev/zero", 1000), FileError);
+  CHECK_THROWS_AS(read_whole(folder.path, 1000), FileError);
+  CHECK_THROWS_AS(read_whole(folder.path / "none", 1000), FileError);
 }

@@ -3,9 +3,11 @@
 No package of the distribution brings the published schemas. For SARIF, python3-sarif-python-om has classes that were
 generated from the published one: which members an object may and must have is read from there, where it is installed. What
 values may be, and the JUnit structure that common servers agree on (one `testsuites` with suites of cases, totals that add
-up), is written down here.
+up), is written down here. Python's pydantic-sarif is the whole schema as a model: where it is installed, every log is checked with
+it too. CONTRIBUTING.md says how the golden cases were held against the published JUnit schema.
 """
 
+import json
 import re
 import xml.etree.ElementTree as ElementTree
 
@@ -13,6 +15,10 @@ try:
     import sarif_om
 except ImportError:
     sarif_om = None
+try:
+    from pydantic_sarif.model import StaticAnalysisResultsFormatSarifVersion210JsonSchema as SarifSchema
+except ImportError:
+    SarifSchema = None
 
 # Object -> member -> class of what is below it.
 SARIF_CLASSES = {
@@ -55,6 +61,8 @@ def _check_object(value: object, name: str, where: str) -> None:
 def check_sarif(log: dict) -> list[dict]:
     """Every result as {code, file, line, column, text}; AssertionError where the log is none."""
     _check_object(log, "SarifLog", "log")
+    if SarifSchema is not None:
+        SarifSchema.model_validate_json(json.dumps(log))
     assert log["version"] == "2.1.0"
     assert log["$schema"].endswith("sarif-2.1.0.json")
     (run,) = log["runs"]

@@ -69,6 +69,18 @@ TEST_CASE("depth, aliases and nodes are bounded while parsing") {
   CHECK(first_code(many + "1]") == "FHR0002");
 }
 
+TEST_CASE("what one line has is bounded before the parser holds all of it") {
+  CHECK(first_code(std::string(16'000'000, '[')) == "FHR0003");
+  CHECK(first_code(kHead + "values: " + std::string(1001, '{')) == "FHR0003");
+  CHECK(first_code(std::string(16'000'000, '"')) == "FHR0002");
+  std::string list = "[";
+  for (int i = 0; i < 2'000'000; ++i) list += "1,";
+  CHECK(first_code(list + "1]") == "FHR0002");
+  const Loaded loaded = load_text(kHead + "values:\n  [" + std::string(2'000'000, ','), "h.yaml", ".");
+  REQUIRE(loaded.diagnostics.size() == 1);
+  CHECK(loaded.diagnostics.front().place.line == 5);
+}
+
 TEST_CASE("more problems than anybody reads are cut off, and said to be") {
   std::string text = kHead;
   for (int i = 0; i < 5000; ++i) text += "key" + std::to_string(i) + ": 1\n";

@@ -6,6 +6,7 @@ A case is a folder:
   expected.stdout, expected.stderr, expected.exit
   varies           where it is there, what differs between two runs is left out: durations in a text, and in JSON what
                    stands under timing and observed, and state versions
+  interrupted      where it is there, the command starts with SIGINT sent and held back, until it looks for it
   anything else    input
 A file that the command leaves behind in the folder is an error: a refused document must write nothing.
 
@@ -17,6 +18,7 @@ import os
 import pathlib
 import re
 import shlex
+import signal
 import subprocess
 import sys
 
@@ -34,6 +36,11 @@ def settled(value):
     return {key: settled(item) for key, item in value.items() if key not in ("timing", "observed", "expected_version")}
 
 
+def without_what_was_made(text):
+    """Of an interrupted run: keys and inputs are made while it goes on."""
+    return re.sub(r"[\d.]+ (B|KiB) made", "BYTES made", re.sub(r'("bytes_made": )\d+', r"\1null", text))
+
+
 def without_what_varies(text):
     if text.startswith("{"):
         return json.dumps(settled(json.loads(text)), indent=2) + "\n"
@@ -41,12 +48,21 @@ def without_what_varies(text):
     return re.sub(r"(?m)(?<=\S) {2,}", "  ", text)
 
 
+def interrupt():
+    """Of the process that becomes the command: a signal that is blocked stays, and becomes the command's."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    os.kill(os.getpid(), signal.SIGINT)
+
+
 def run(binary, case):
     arguments = shlex.split((case / "command").read_text().replace("{root}", str(ROOT)))
     environment = dict(os.environ, NO_COLOR="1", LC_ALL="C.UTF-8")
     done = subprocess.run([binary, *arguments], cwd=case, env=environment, stdin=subprocess.DEVNULL,
-                          capture_output=True, timeout=60)
+                          capture_output=True, timeout=60, preexec_fn=interrupt if (case / "interrupted").exists() else None)
     settle = without_what_varies if (case / "varies").exists() else lambda text: text
+    if (case / "interrupted").exists():
+        settle = lambda text: without_what_was_made(without_what_varies(text))
     hide = lambda text: settle(text.decode("utf-8", "backslashreplace").replace(str(ROOT), "{root}"))
     return {"expected.stdout": hide(done.stdout), "expected.stderr": hide(done.stderr),
             "expected.exit": f"{done.returncode}\n"}

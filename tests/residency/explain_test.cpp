@@ -1,3 +1,4 @@
+#include <random>
 #include <stdexcept>
 
 #include <doctest/doctest.h>
@@ -184,4 +185,47 @@ TEST_CASE("R45: a raw sequence is explained in phase execute") {
   CHECK(told.phase == Phase::execute);
   CHECK(told.actions[1].executable);
   CHECK(told.reason.find("execute[2] drop 'x' at cuda:0") == 0);
+}
+
+TEST_CASE("R40: what a chain of plans remembers of a location's residents changes nothing of what is told") {
+  const std::uint64_t seed = 11;
+  CAPTURE(seed);
+  std::mt19937_64 random(seed);
+  State state = make_state({{kPinned, 1 << 24}, {kDevice, 1 << 24}});
+  std::vector<HandleId> values;
+  for (int i = 0; i < 150; ++i)
+    values.push_back(put(state, "v" + std::to_string(i), 256 * (1 + random() % 4), kPinned));
+  HolderMemo memo;
+  std::size_t most_left_out = 0;
+  for (int step = 0; step < 60; ++step) {
+    Plan plan;
+    plan.name = "step";
+    if (random() % 3 == 0) plan.reservations = {{kDevice, 256 * (1 + random() % 4), "workspace"}};
+    // Seldom too little: then most residents are new to the memo.
+    for (std::uint64_t i = random() % 20; i-- > 0;) {
+      const HandleId value = values[random() % values.size()];
+      if (random() % 3 == 0)
+        plan.reclaim.push_back(Drop{value, kDevice});
+      else
+        plan.enter.push_back(Ensure{value, kDevice, {}});
+    }
+    const Simulation remembered = simulate(state, {}, plan, Detail::budgeted, &memo);
+    const Simulation anew = simulate(state, {}, plan, Detail::budgeted);
+    REQUIRE(remembered.explanation.locations.size() == anew.explanation.locations.size());
+    for (const LocationExplanation& expected : anew.explanation.locations) {
+      const LocationExplanation& told = *remembered.explanation.at(expected.at);
+      CAPTURE(step);
+      CHECK(told.more_holders == expected.more_holders);
+      CHECK(told.more_bytes == expected.more_bytes);
+      most_left_out = std::max(most_left_out, told.more_holders);
+      REQUIRE(told.holders.size() == expected.holders.size());
+      for (std::size_t i = 0; i < told.holders.size(); ++i) {
+        CHECK(told.holders[i].value == expected.holders[i].value);
+        CHECK(told.holders[i].name == expected.holders[i].name);
+        CHECK(told.holders[i].charged == expected.holders[i].charged);
+      }
+    }
+    state = remembered.state;
+  }
+  CHECK(most_left_out > 40);
 }

@@ -35,6 +35,18 @@ class BitSet {
     }
   }
 
+  /// Calls `each` with every number that is in one of the two and not in the other, ascending.
+  template <class Each>
+  void for_each_difference(const BitSet& other, const Each& each) const {
+    const auto word = [](const BitSet& set, std::size_t w) {
+      return w < set.words_.size() ? set.words_[w] : 0;
+    };
+    for (std::size_t w = 0; w < std::max(words_.size(), other.words_.size()); ++w) {
+      for (std::uint64_t rest = word(*this, w) ^ word(other, w); rest != 0; rest &= rest - 1)
+        each(w * 64 + static_cast<std::size_t>(std::countr_zero(rest)));
+    }
+  }
+
   bool empty() const {
     return std::all_of(words_.begin(), words_.end(), [](std::uint64_t word) { return word == 0; });
   }

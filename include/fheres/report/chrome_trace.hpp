@@ -11,5 +11,7 @@ namespace fheres::report {
 /// has a counter `used`, `reserved`, `budget` in MiB; a flow arrow leads from each copy to every operation that reads
 /// what it brought. Times are microseconds since the run began.
 Json chrome_trace(const Timeline& timeline);
+/// That as a file: one line. Bytes of names that are no UTF-8 are replaced.
+std::string chrome_trace_text(const Timeline& timeline);
 
 }  // namespace fheres::report

@@ -3,8 +3,10 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fheres/base/bit_set.hpp>
@@ -98,13 +100,19 @@ enum class Detail {
   budgeted,
 };
 
-/// What a chain of dry runs in Detail::budgeted told of its locations last: where the same values are there still, that is
-/// told again without looking at each of them.
-struct ToldHolders {
-  BitSet residents;
-  LocationExplanation told;
+/// The values that a chain of dry runs in Detail::budgeted found at a location last, largest first: the next one looks only
+/// at what came and what went.
+struct OrderedResidents {
+  struct LargerFirst {
+    bool operator()(const std::pair<Bytes, std::size_t>& a, const std::pair<Bytes, std::size_t>& b) const {
+      return a.first != b.first ? a.first > b.first : a.second < b.second;
+    }
+  };
+  BitSet serials;
+  std::set<std::pair<Bytes, std::size_t>, LargerFirst> by_size;  // equal ones in order of registration
+  Bytes charged = 0;                                             // for all of them
 };
-using HolderMemo = std::map<Location, ToldHolders>;
+using HolderMemo = std::map<Location, OrderedResidents>;
 
 /// An explanation and the state that the plan leaves; where the plan is infeasible, the state that its
 /// executable prefix leaves. Feeds the next stage of a chain.
