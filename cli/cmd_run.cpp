@@ -80,7 +80,7 @@ void say_failure(const runtime::RunReport& report) {
   if (report.failure) fmt::print(stderr, "fheres: {}", report::verdict(report));
 }
 
-/// How long the stages of each run took, the last one's report included.
+/// How long the stages of each run took that went to its end.
 struct Timings {
   int warmup = 0;
   std::vector<std::int64_t> stages_ns;
@@ -112,7 +112,9 @@ runtime::RunReport run_repeatedly(const workload::Workload& workload, const runt
                                   const runtime::SessionOptions& session, int repeat, Timings& timings) {
   for (int i = 0;; ++i) {
     runtime::RunReport report = runtime::run(workload, machine, session);
-    if (i >= timings.warmup) timings.stages_ns.push_back(report.stages_ns());
+    const bool whole =
+        report.status == runtime::RunStatus::done || report.status == runtime::RunStatus::wrong_result;
+    if (whole && i >= timings.warmup) timings.stages_ns.push_back(report.stages_ns());
     if (report.status != runtime::RunStatus::done || i + 1 >= timings.warmup + repeat) return report;
   }
 }

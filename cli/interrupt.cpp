@@ -1,6 +1,8 @@
 #include "interrupt.hpp"
 
 #include <csignal>
+#include <cstdint>
+#include <ctime>
 
 #include <unistd.h>
 
@@ -12,7 +14,20 @@ namespace fheres::cli {
 namespace {
 
 std::atomic<bool> interrupted{false};
-static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler may only touch lock-free atomics");
+std::atomic<int> first_signal{0};
+std::atomic<std::int64_t> first_ns{0};
+static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_always_lock_free &&
+                  std::atomic<std::int64_t>::is_always_lock_free,
+              "a signal handler may only touch lock-free atomics");
+
+// `timeout` tells a process and then its group, so that the process hears the same signal twice.
+constexpr std::int64_t kEchoNs = 500'000'000;
+
+std::int64_t now_ns() {
+  timespec now = {};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
 
 void end_now() {
   remove_unfinished_files();
@@ -21,8 +36,13 @@ void end_now() {
 
 extern "C" void exit_on_signal(int) { end_now(); }
 
-extern "C" void flag_on_signal(int) {
-  if (interrupted.exchange(true)) end_now();
+extern "C" void flag_on_signal(int signal) {
+  if (!interrupted.exchange(true)) {
+    first_ns = now_ns();
+    first_signal = signal;
+  } else if (signal != first_signal || now_ns() - first_ns > kEchoNs) {
+    end_now();
+  }
 }
 
 void handle(void (*handler)(int)) {

@@ -8,7 +8,8 @@ namespace fheres::cli {
 /// until interrupt_flag is asked for.
 void exit_when_interrupted();
 
-/// Catches the first of these signals and sets a flag; a second one ends the process at once. Installed on first use.
+/// Catches the first of these signals and sets a flag; a second one ends the process at once, but for the same one within
+/// half a second, which is what `timeout` sends. Installed on first use.
 const std::atomic<bool>& interrupt_flag();
 
 }  // namespace fheres::cli

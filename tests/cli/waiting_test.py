@@ -133,6 +133,14 @@ class InterruptionTest(ToolTest):
                              "boundary [run/interrupted]")
             self.report.unlink()
 
+    def test_the_same_signal_again_at_once_is_what_timeout_sends_and_loses_no_report(self) -> None:
+        terminal = self.start()
+        terminal.process.send_signal(signal.SIGTERM)
+        time.sleep(0.02)
+        terminal.process.send_signal(signal.SIGTERM)
+        self.assertEqual(terminal.finish(), 130)
+        self.assertEqual(json.loads(self.report.read_text())["outcome"]["status"], "interrupted")
+
     def test_a_second_signal_ends_it_at_once(self) -> None:
         terminal = self.start()
         # Two different ones, so that the second cannot be swallowed by the first.
