@@ -189,18 +189,11 @@ std::vector<std::vector<Bytes>> Alternatives::least_loads() const {
   const Problem& problem = first();
   std::vector<std::vector<Bytes>> least;
   for (std::size_t r = 0; r < problem.rooms.size(); ++r) {
-    std::vector<std::int64_t> stuck(problem.stages + 1, 0);
-    for (const Interval& item : problem.intervals) {
-      if (item.room != r || !item.forced) continue;
-      stuck[item.first] += static_cast<std::int64_t>(item.charge);
-      stuck[item.last + 1] -= static_cast<std::int64_t>(item.charge);
-    }
+    const std::vector<std::int64_t> stuck = forced_charges(problem, r);
     std::vector<Bytes>& row = least.emplace_back();
-    std::int64_t sum = 0;
     for (std::size_t s = 0; s < problem.stages; ++s) {
-      sum += stuck[s];
       const Room& room = problem.rooms[r];
-      row.push_back(static_cast<Bytes>(static_cast<std::int64_t>(room.budget) - room.free[s] + sum));
+      row.push_back(static_cast<Bytes>(static_cast<std::int64_t>(room.budget) - room.free[s] + stuck[s]));
     }
   }
   for (const std::vector<Loads>& by_variant : loads_) {

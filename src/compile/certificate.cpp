@@ -166,14 +166,8 @@ std::optional<Infeasible> find_certificate(const Workload& workload, const Probl
   std::vector<std::vector<std::int64_t>> free;
   for (const Room& room : problem.rooms) free.push_back(room.free);
   for (std::size_t r = 0; r < problem.rooms.size(); ++r) {
-    std::vector<std::int64_t> stuck(problem.stages + 1, 0);
-    for (const Interval& item : problem.intervals) {
-      if (item.room != r || !item.forced) continue;
-      stuck[item.first] += static_cast<std::int64_t>(item.charge);
-      stuck[item.last + 1] -= static_cast<std::int64_t>(item.charge);
-    }
-    std::int64_t sum = 0;
-    for (std::size_t s = 0; s < problem.stages; ++s) free[r][s] -= sum += stuck[s];
+    const std::vector<std::int64_t> stuck = forced_charges(problem, r);
+    for (std::size_t s = 0; s < problem.stages; ++s) free[r][s] -= stuck[s];
   }
   for (std::size_t s = 0; s < problem.stages; ++s) {
     for (std::size_t r = 0; r < problem.rooms.size(); ++r) {

@@ -247,4 +247,16 @@ std::optional<std::size_t> Problem::room_at(Location at) const {
 
 Problem make_problem(const Workload& workload) { return Builder(workload).run(); }
 
+std::vector<std::int64_t> forced_charges(const Problem& problem, std::size_t room) {
+  std::vector<std::int64_t> charges(problem.stages + 1, 0);
+  for (const Interval& item : problem.intervals) {
+    if (item.room != room || !item.forced) continue;
+    charges[item.first] += static_cast<std::int64_t>(item.charge);
+    charges[item.last + 1] -= static_cast<std::int64_t>(item.charge);
+  }
+  std::partial_sum(charges.begin(), charges.end(), charges.begin());
+  charges.pop_back();
+  return charges;
+}
+
 }  // namespace fheres::compile

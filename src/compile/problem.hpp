@@ -74,4 +74,7 @@ struct Problem {
 
 Problem make_problem(const Workload& workload);
 
+/// The charges of what cannot go from a room, by stage.
+std::vector<std::int64_t> forced_charges(const Problem& problem, std::size_t room);
+
 }  // namespace fheres::compile
