@@ -16,7 +16,7 @@
 namespace fheres::cli {
 namespace {
 
-struct Options {
+struct DiffOptions {
   std::string before, after;
   CommonOptions common;
   PlanningOptions planning;
@@ -29,7 +29,7 @@ struct Side {
 };
 
 /// A report is JSON; everything else is a document. Says nothing, so that a thread may do it.
-Side load_movements(const std::string& file, const InputText& input, const Options& options) {
+Side load_movements(const std::string& file, const InputText& input, const DiffOptions& options) {
   const std::size_t first = input.text().find_first_not_of(" \t\r\n");
   if (first != std::string_view::npos && input.text()[first] == '{') {
     auto json = parse_json(input.text());
@@ -60,7 +60,7 @@ Side load_movements(const std::string& file, const InputText& input, const Optio
 }
 
 /// Reads the file now, once, as it may be a pipe; what is in it is looked at meanwhile.
-std::future<Side> begin_to_load(const std::string& file, const Options& options) {
+std::future<Side> begin_to_load(const std::string& file, const DiffOptions& options) {
   std::shared_ptr<InputText> input;
   try {
     input = std::make_shared<InputText>(file);
@@ -72,7 +72,7 @@ std::future<Side> begin_to_load(const std::string& file, const Options& options)
   return std::async(std::launch::async, [&, input] { return load_movements(file, *input, options); });
 }
 
-ExitCode compare(const Options& options) {
+ExitCode compare(const DiffOptions& options) {
   auto first = begin_to_load(options.before, options), second = begin_to_load(options.after, options);
   const Side sides[] = {first.get(), second.get()};
   for (const Side& side : sides)
@@ -91,7 +91,7 @@ ExitCode compare(const Options& options) {
 }  // namespace
 
 void add_diff(Command& app, Action& action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<DiffOptions>();
   Command* command = app.add_subcommand(
       "diff",
       "two plans, workloads, decisions or reports: what moved, what changed, why a transfer appeared");

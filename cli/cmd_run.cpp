@@ -35,7 +35,7 @@ namespace {
 
 constexpr const char* kCommand = "fheres run";
 
-struct Options {
+struct RunOptions {
   std::string file, plan_file, machine_file;
   std::vector<std::string> devices{"auto"};
   std::optional<std::uint64_t> seed;
@@ -48,7 +48,7 @@ struct Options {
 
 /// What to do about a document that cannot run as it is planned; nothing where it can.
 std::optional<ExitCode> refuse(const workload::Rehearsal& rehearsal, const documents::Model& model,
-                               const Options& options) {
+                               const RunOptions& options) {
   if (rehearsal.answer == workload::Answer::feasible) return std::nullopt;
   if (is_for_ci(options.common)) {
     print_for_ci(options.common, kCommand, name_of(model),
@@ -141,7 +141,7 @@ runtime::RunReport failed_report(const Error& error) {
 }
 
 runtime::RunReport execute(const workload::Workload& workload, const runtime::DeviceChoice& choice,
-                           bool planned, const Options& options, Timings& timings) {
+                           bool planned, const RunOptions& options, Timings& timings) {
   runtime::Machine machine;
   try {
     make_folders(options.outputs_folder);
@@ -169,7 +169,7 @@ runtime::RunReport execute(const workload::Workload& workload, const runtime::De
   return run_repeatedly(workload, machine, session, options.repeat, timings);
 }
 
-ExitCode run(const Options& options) {
+ExitCode run(const RunOptions& options) {
   const auto choice = device_choice(options.devices);
   if (!choice) return ExitCode::invalid;
   std::string sha256;
@@ -200,9 +200,13 @@ ExitCode run(const Options& options) {
 
   report::RunContext context{kVersion, options.file, sha256, name_of(*model)};
   if (planned) context.plan = planned->plan;
-  report::Json json = report::run_json(result, context);
   const bool repeated = options.repeat + options.warmup > 1 && !timings.stages_ns.empty();
-  if (repeated) json["timing"]["repeats"] = timings.json();
+  report::Json json;  // of a long run it is large, and most runs are only looked at
+  if (options.common.json || !options.report_file.empty() || !options.trace_file.empty() ||
+      !options.baseline.empty()) {
+    json = report::run_json(result, context);
+    if (repeated) json["timing"]["repeats"] = timings.json();
+  }
   ExitCode code = baseline->judge(exit_code_of(result), json);
   const bool written = write_or_say(options.report_file, [&] { return report::render(json); }) &
                        write_or_say(options.trace_file,
@@ -232,7 +236,7 @@ ExitCode run(const Options& options) {
 }  // namespace
 
 void add_run(Command& app, Action& action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<RunOptions>();
   Command* command = app.add_subcommand(
       "run", "executes a Workload with real CKKS values under its budgets, and checks every kept output");
   names_file(command->add_option("workload", options->file, "the document"))->required();
