@@ -22,7 +22,7 @@
 namespace fheres::cli {
 namespace {
 
-struct Options {
+struct CalibrateOptions {
   std::vector<std::string> devices{"auto"};
   std::string file;
   std::string name = "this-machine";
@@ -41,7 +41,7 @@ std::string check_size(const std::string& text) {
   return std::get<Bytes>(bytes) < 64 * kKiB ? "expected at least 64 KiB" : "";
 }
 
-ExitCode calibrate(const Options& options) {
+ExitCode calibrate(const CalibrateOptions& options) {
   if (options.devices.size() > 1) {
     say(fmt::format("fheres: --device: one is measured at a time, and {} are given", options.devices.size()));
     return ExitCode::invalid;
@@ -87,7 +87,7 @@ ExitCode calibrate(const Options& options) {
 }  // namespace
 
 void add_calibrate(Command& app, Action& action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CalibrateOptions>();
   Command* command = app.add_subcommand(
       "calibrate", "measures a device's copies and operations into a Machine document, for compile and run");
   add_device(*command, options->devices, "auto, emulated, or cuda:N")->capture_default_str();

@@ -19,7 +19,7 @@
 namespace fheres::cli {
 namespace {
 
-struct Options {
+struct CompileOptions {
   std::string file;
   std::string plan;
   std::string machine;
@@ -53,7 +53,7 @@ ExitCode exit_code_of(const compile::Outcome& outcome) {
   return std::holds_alternative<compile::Inconclusive>(outcome) ? ExitCode::inconclusive : ExitCode::done;
 }
 
-ExitCode compile_workload(const Options& options) {
+ExitCode compile_workload(const CompileOptions& options) {
   std::string sha256;
   const auto model = load_or_report(options.file, options.planning, options.common, &sha256);
   if (!model) return ExitCode::invalid;
@@ -100,7 +100,7 @@ ExitCode compile_workload(const Options& options) {
 }  // namespace
 
 void add_compile(Command& app, Action& action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CompileOptions>();
   Command* command = app.add_subcommand(
       "compile", "a plan for a whole Workload, with a bound on how good any plan can be; needs no GPU");
   names_file(command->add_option("workload", options->file, "the Workload document"))->required();

@@ -13,7 +13,7 @@
 namespace fheres::cli {
 namespace {
 
-struct Options {
+struct CompletionOptions {
   std::string shell;
   CommonOptions common;
 };
@@ -37,7 +37,7 @@ ExitCode give(const CommonOptions& common, report::Json head, const char* key, c
 }  // namespace
 
 void add_completion(Command& app, Action& action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CompletionOptions>();
   Command* command = app.add_subcommand("completion", "a script that completes fheres in a shell");
   command->add_option("shell", options->shell, "bash, zsh or fish")
       ->required()
@@ -53,7 +53,7 @@ void add_completion(Command& app, Action& action) {
 }
 
 void add_man(Command& app, Action& action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CompletionOptions>();
   Command* command = app.add_subcommand("man", "the manual page, from the same source as every --help");
   add_common(*command, options->common);
   command->footer("example: fheres man > fheres.1");

@@ -18,7 +18,7 @@ namespace {
 using report::Json;
 using report::Table;
 
-struct Options {
+struct DevicesOptions {
   bool check = false;
   CommonOptions common;
 };
@@ -57,7 +57,7 @@ bool check_all(int count, const CommonOptions& common, Json& list) {
   return check_device(memory::Location::cuda(0), emulated, "emulated", common, list) && passed;
 }
 
-ExitCode devices(const Options& options) {
+ExitCode devices(const DevicesOptions& options) {
   const CommonOptions& common = options.common;
   Table table({{"device"}, {"name"}, {"memory", Table::Align::right}, {"free now", Table::Align::right}});
   Json list = Json::array();
@@ -93,7 +93,7 @@ ExitCode devices(const Options& options) {
 }  // namespace
 
 void add_devices(Command& app, Action& action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<DevicesOptions>();
   Command* command = app.add_subcommand("devices", "the devices that `run --device` can use here");
   command->add_flag("--check", options->check,
                     "known-answer test of each: transform, key switch, expansion, against the host");

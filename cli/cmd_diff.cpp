@@ -14,14 +14,14 @@
 namespace fheres::cli {
 namespace {
 
-struct Options {
+struct DiffOptions {
   std::string before, after;
   CommonOptions common;
   PlanningOptions planning;
 };
 
 /// A report is JSON; everything else is a document. Nothing, and a message, where the text is neither's.
-std::optional<compile::Movements> load_movements(const std::string& file, const Options& options) {
+std::optional<compile::Movements> load_movements(const std::string& file, const DiffOptions& options) {
   const auto invalid = [&](const documents::Loaded& loaded) {
     report_invalid(file, loaded, options.common);
     return std::nullopt;
@@ -61,7 +61,7 @@ std::optional<compile::Movements> load_movements(const std::string& file, const 
   return std::nullopt;
 }
 
-ExitCode compare(const Options& options) {
+ExitCode compare(const DiffOptions& options) {
   const auto before = load_movements(options.before, options);
   const auto after = load_movements(options.after, options);
   if (!before || !after) return ExitCode::invalid;
@@ -77,7 +77,7 @@ ExitCode compare(const Options& options) {
 }  // namespace
 
 void add_diff(Command& app, Action& action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<DiffOptions>();
   Command* command = app.add_subcommand(
       "diff",
       "two plans, workloads, decisions or reports: what moved, what changed, why a transfer appeared");

@@ -14,7 +14,7 @@
 namespace fheres::cli {
 namespace {
 
-struct Options {
+struct ExplainCodeOptions {
   std::string code;
   CommonOptions common;
 };
@@ -27,7 +27,7 @@ report::Json to_json(const documents::Explanation& item) {
           {"cure", item.cure}};
 }
 
-ExitCode explain_code(const Options& options) {
+ExitCode explain_code(const ExplainCodeOptions& options) {
   std::string code = options.code;
   for (char& c : code) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   const documents::Explanation* only = code.empty() ? nullptr : documents::explanation(code);
@@ -54,7 +54,7 @@ ExitCode explain_code(const Options& options) {
 }  // namespace
 
 void add_explain_code(Command& app, Action& action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ExplainCodeOptions>();
   Command* command = app.add_subcommand(
       "explain-code", "what a diagnostic code means: why it is checked, an example, and what to do");
   command->add_option("code", options->code, "a code such as FHR0103; all codes where none is given");

@@ -14,7 +14,7 @@
 namespace fheres::cli {
 namespace {
 
-struct Options {
+struct FitOptions {
   std::string file, machine, csv, picture;
   std::vector<std::string> at;
   std::size_t points = 0;
@@ -23,7 +23,7 @@ struct Options {
   PlanningOptions planning;
 };
 
-ExitCode fit_workload(const Options& options) {
+ExitCode fit_workload(const FitOptions& options) {
   const auto model = load_or_report(options.file, options.planning, options.common);
   if (!model) return ExitCode::invalid;
   const auto* workload = std::get_if<workload::Workload>(&*model);
@@ -60,7 +60,7 @@ ExitCode fit_workload(const Options& options) {
 }  // namespace
 
 void add_fit(Command& app, Action& action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<FitOptions>();
   Command* command = app.add_subcommand(
       "fit", "the smallest budget of each device with which a Workload has a plan; needs no GPU");
   names_file(command->add_option("workload", options->file, "the Workload document"))->required();

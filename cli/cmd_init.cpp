@@ -14,13 +14,13 @@
 namespace fheres::cli {
 namespace {
 
-struct Options {
+struct InitOptions {
   std::string file = "workload.yaml";
   bool force = false;
   CommonOptions common;
 };
 
-ExitCode init(const Options& options) {
+ExitCode init(const InitOptions& options) {
   if (std::filesystem::exists(options.file) && !options.force) {
     fmt::print(stderr, "fheres: {} is there already, and is not overwritten without --force\n", options.file);
     return ExitCode::invalid;
@@ -39,7 +39,7 @@ ExitCode init(const Options& options) {
 }  // namespace
 
 void add_init(Command& app, Action& action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<InitOptions>();
   Command* command = app.add_subcommand("init", "a commented starter workload, which runs as it is");
   names_file(command->add_option("file", options->file, "where it goes"))->capture_default_str();
   command->add_flag("--force", options->force, "overwrite a file that is there");

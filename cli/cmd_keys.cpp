@@ -16,13 +16,13 @@ namespace {
 using report::Json;
 using report::Table;
 
-struct Options {
+struct KeysOptions {
   std::string file, plan;
   CommonOptions common;
   PlanningOptions planning;
 };
 
-ExitCode keys(const Options& options) {
+ExitCode keys(const KeysOptions& options) {
   const auto workload = load_in_variants(options.file, options.plan, options.planning, options.common);
   if (!workload) return ExitCode::invalid;
   const scheme::Parameters& parameters = *workload->world.parameters;
@@ -71,7 +71,7 @@ ExitCode keys(const Options& options) {
 }  // namespace
 
 void add_keys(Command& app, Action& action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<KeysOptions>();
   Command* command = app.add_subcommand(
       "keys", "the keys that a client must make for a Workload: rotation, level, form, bytes");
   names_file(command->add_option("workload", options->file, "the document"))->required();

@@ -21,7 +21,7 @@ using report::Json;
 using report::Table;
 using scheme::Parameters;
 
-struct Options {
+struct ParamsOptions {
   std::string preset;
   bool advise = false;
   CommonOptions common;
@@ -143,7 +143,7 @@ std::string primes_text(std::span<const scheme::Modulus> primes) {
   return text;
 }
 
-ExitCode advise(const Options& options, const scheme::ParametersLiteral& literal) {
+ExitCode advise(const ParamsOptions& options, const scheme::ParametersLiteral& literal) {
   Table table({{""},
                {"q"},
                {"p"},
@@ -191,7 +191,7 @@ ExitCode advise(const Options& options, const scheme::ParametersLiteral& literal
   return ExitCode::done;
 }
 
-ExitCode params(const Options& options) {
+ExitCode params(const ParamsOptions& options) {
   if (options.advise) {
     const auto literal = scheme::find_preset(options.preset);
     if (literal) return advise(options, *literal);
@@ -227,7 +227,7 @@ ExitCode params(const Options& options) {
 }  // namespace
 
 void add_params(Command& app, Action& action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ParamsOptions>();
   Command* command = app.add_subcommand(
       "params", "parameter sets: security, noise, bytes of every kind of value at every level");
   command->add_option("preset", options->preset, "a preset's name; all presets where none is given");

@@ -35,7 +35,7 @@ namespace {
 
 constexpr const char* kCommand = "fheres run";
 
-struct Options {
+struct RunOptions {
   std::string file, plan_file, machine_file;
   std::vector<std::string> devices{"auto"};
   std::optional<std::uint64_t> seed;
@@ -48,7 +48,7 @@ struct Options {
 
 /// What to do about a document that cannot run as it is planned; nothing where it can.
 std::optional<ExitCode> refuse(const workload::Rehearsal& rehearsal, const documents::Model& model,
-                               const Options& options) {
+                               const RunOptions& options) {
   if (rehearsal.answer == workload::Answer::feasible) return std::nullopt;
   if (is_for_ci(options.common)) {
     print_for_ci(options.common, kCommand, name_of(model),
@@ -141,7 +141,7 @@ runtime::RunReport failed_report(const Error& error) {
 }
 
 runtime::RunReport execute(const workload::Workload& workload, const runtime::DeviceChoice& choice,
-                           bool planned, const Options& options, Timings& timings) {
+                           bool planned, const RunOptions& options, Timings& timings) {
   runtime::Machine machine;
   try {
     make_folders(options.outputs_folder);
@@ -169,7 +169,7 @@ runtime::RunReport execute(const workload::Workload& workload, const runtime::De
   return run_repeatedly(workload, machine, session, options.repeat, timings);
 }
 
-ExitCode run(const Options& options) {
+ExitCode run(const RunOptions& options) {
   const auto choice = device_choice(options.devices);
   if (!choice) return ExitCode::invalid;
   std::string sha256;
@@ -232,7 +232,7 @@ ExitCode run(const Options& options) {
 }  // namespace
 
 void add_run(Command& app, Action& action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<RunOptions>();
   Command* command = app.add_subcommand(
       "run", "executes a Workload with real CKKS values under its budgets, and checks every kept output");
   names_file(command->add_option("workload", options->file, "the document"))->required();

@@ -19,7 +19,7 @@ using report::Json;
 constexpr std::string_view kSuffix = ".schema.json";
 constexpr std::string_view kReports = "reports.schema.json";
 
-struct Options {
+struct SchemaOptions {
   std::string kind;
   CommonOptions common;
 };
@@ -65,7 +65,7 @@ std::string output_schema(const std::string& kind) {
   return report::render(schema);
 }
 
-ExitCode schema(const Options& options) {
+ExitCode schema(const SchemaOptions& options) {
   for (const Resource& item : resources()) {
     if (item.name != options.kind + std::string(kSuffix)) continue;
     if (!options.common.quiet || options.common.json) fmt::print("{}", item.text);
@@ -78,7 +78,7 @@ ExitCode schema(const Options& options) {
 }  // namespace
 
 void add_schema(Command& app, Action& action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<SchemaOptions>();
   Command* command = app.add_subcommand(
       "schema", "the JSON Schema of a kind of document, or of what a command prints with --json");
   command->add_option("kind", options->kind, "a kind of document, or the middle word of an output's `schema`")

@@ -17,13 +17,13 @@
 namespace fheres::cli {
 namespace {
 
-struct Options {
+struct TraceOptions {
   std::string report, format, output;
   CommonOptions common;
 };
 
 /// What the user asked for, else what the output's name says, else a Chrome trace.
-std::string format_of(const Options& options) {
+std::string format_of(const TraceOptions& options) {
   if (!options.format.empty()) return options.format;
   const std::string extension = std::filesystem::path(options.output).extension().string();
   if (extension == ".html" || extension == ".csv") return extension.substr(1);
@@ -48,7 +48,7 @@ std::optional<report::Timeline> read(const std::string& file) {
   return std::nullopt;
 }
 
-ExitCode trace(const Options& options) {
+ExitCode trace(const TraceOptions& options) {
   const std::string format = format_of(options);
   if (options.output.empty() && options.common.json && format != "chrome") {
     fmt::print(stderr, "fheres: --json without -o prints a Chrome trace; {} is no JSON\n", format);
@@ -86,7 +86,7 @@ ExitCode trace(const Options& options) {
 }  // namespace
 
 void add_trace(Command& app, Action& action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<TraceOptions>();
   Command* command = app.add_subcommand(
       "trace", "converts the report of a run to a Chrome trace, a CSV table, or a page to look at");
   names_file(command->add_option("report", options->report, "what `fheres run --report` wrote"))->required();

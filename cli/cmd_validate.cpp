@@ -12,7 +12,7 @@
 namespace fheres::cli {
 namespace {
 
-struct Options {
+struct ValidateOptions {
   std::vector<std::string> files;
   CommonOptions common;
   PlanningOptions planning;
@@ -30,7 +30,7 @@ std::string counts_of(const documents::Model& model) {
                      report::format_count(parts_of(model).size(), requests ? "request" : "stage"));
 }
 
-ExitCode validate(const Options& options) {
+ExitCode validate(const ValidateOptions& options) {
   bool good = true;
   std::vector<std::pair<std::string, documents::Loaded>> files;
   std::vector<report::Case> cases;
@@ -59,7 +59,7 @@ ExitCode validate(const Options& options) {
 }  // namespace
 
 void add_validate(Command& app, Action& action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ValidateOptions>();
   Command* command =
       app.add_subcommand("validate", "reads documents strictly and reports every problem at file:line:col");
   names_file(command->add_option("file", options->files, "documents: Workload, Plan, Request or Machine"))

@@ -15,7 +15,7 @@
 namespace fheres::cli {
 namespace {
 
-struct Options {
+struct VerifyOptions {
   std::string file;
   std::string workload;
   CommonOptions common;
@@ -24,7 +24,7 @@ struct Options {
 
 /// Where the plan's workload is: as the option says, else as the plan does. Empty: it is not looked at, and a
 /// line on stderr says why.
-std::string workload_file(const Options& options, const workload::Program& program) {
+std::string workload_file(const VerifyOptions& options, const workload::Program& program) {
   if (!options.workload.empty()) return options.workload;
   if (!program.workload) return {};
   const std::filesystem::path path =
@@ -38,7 +38,7 @@ std::string workload_file(const Options& options, const workload::Program& progr
 
 /// The plan's workload; nothing, after telling why, where the plan is not one of it.
 std::optional<workload::Workload> load_original(const std::string& file, const workload::Program& program,
-                                                const Options& options) {
+                                                const VerifyOptions& options) {
   const documents::Loaded loaded = documents::load(file, {options.planning.allow_outside, {}});
   // A file that was read has a text, also where it is no good document: of another version it is stale, whatever it says.
   if (program.workload && loaded.sources.contains(file)) {
@@ -93,7 +93,7 @@ std::vector<report::Case> cases_of(const workload::Program& program,
   return cases;
 }
 
-ExitCode verify_plan(const Options& options) {
+ExitCode verify_plan(const VerifyOptions& options) {
   documents::Loaded loaded = documents::load(options.file, {options.planning.allow_outside, {}});
   if (!loaded.model) return report_invalid(options.file, loaded, options.common);
   const auto* program = std::get_if<workload::Program>(&*loaded.model);
@@ -124,7 +124,7 @@ ExitCode verify_plan(const Options& options) {
 }  // namespace
 
 void add_verify(Command& app, Action& action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<VerifyOptions>();
   Command* command = app.add_subcommand(
       "verify",
       "checks a Plan rule by rule with none of the planner's code, and holds its evidence against a replay");

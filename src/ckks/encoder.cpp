@@ -10,14 +10,13 @@
 #include <fheres/ckks/encoder.hpp>
 
 #include "ckks/embedding.hpp"
+#include "ckks/inline_stream.hpp"
 #include "ckks/views.hpp"
 
 namespace fheres::ckks {
 namespace {
 
 using Complex = std::complex<double>;
-const memory::Stream kInline;
-
 // Digits of x in the mixed radix q_0, q_0 q_1, ..: x = v_0 + q_0 (v_1 + q_1 (v_2 + ..)), for x in [0, Q).
 class MixedRadix {
  public:

@@ -6,6 +6,7 @@
 #include <fheres/ckks/encryptor.hpp>
 #include <fheres/scheme/operation.hpp>
 
+#include "ckks/inline_stream.hpp"
 #include "ckks/sampling.hpp"
 #include "ckks/secret_state.hpp"
 #include "ckks/seeded_layout.hpp"
@@ -14,8 +15,6 @@
 
 namespace fheres::ckks {
 namespace {
-
-const memory::Stream kInline;
 
 std::string hash_of(std::span<const std::uint64_t> words) {
   Sha256 hash;

@@ -8,13 +8,12 @@
 #include <fheres/ckks/key_generator.hpp>
 #include <fheres/ring/automorphism.hpp>
 
+#include "ckks/inline_stream.hpp"
 #include "ckks/secret_state.hpp"
 #include "ckks/seeded_layout.hpp"
 
 namespace fheres::ckks {
 namespace {
-
-const memory::Stream kInline;
 
 std::size_t size(int value) { return static_cast<std::size_t>(value); }
 

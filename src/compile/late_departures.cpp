@@ -14,7 +14,7 @@ using workload::NamedAction;
 using workload::Program;
 
 /// Replays of the whole Program, fewer where it is long.
-constexpr std::size_t kFewTries = 4, kManyTries = 64, kStagesReplayed = 20'000;
+constexpr std::size_t kFewTries = 4, kManyTries = 64, kStagesTried = 20'000;
 
 class Delayer {
  public:
@@ -32,7 +32,7 @@ class Delayer {
     Program all = program_;
     for (std::size_t k = stages.size(); k-- > 0;) delay(all, stages[k]);
     if (goes(all)) return all;
-    const std::size_t tries = std::clamp(kStagesReplayed / program_.stages.size(), kFewTries, kManyTries);
+    const std::size_t tries = std::clamp(kStagesTried / program_.stages.size(), kFewTries, kManyTries);
     Program made = program_;
     for (std::size_t k = 0; k < std::min(tries, stages.size()); ++k) {
       Program more = made;

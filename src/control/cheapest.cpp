@@ -24,9 +24,9 @@ Bytes bytes_of(const State& now, const Step& step) {
   return transition == nullptr ? 0 : transition->bytes;
 }
 
-class Search {
+class CheapestSearch {
  public:
-  Search(const Problem& problem, std::uint64_t limit, std::uint64_t& explored)
+  CheapestSearch(const Problem& problem, std::uint64_t limit, std::uint64_t& explored)
       : problem_(problem), limit_(limit), explored_(explored), run_(problem) {}
 
   std::optional<Way> go() {
@@ -135,7 +135,7 @@ Bytes least_bytes(const Problem& problem) {
 }
 
 std::optional<Way> search_cheapest(const Problem& problem, std::uint64_t limit, std::uint64_t& explored) {
-  return Search(problem, limit, explored).go();
+  return CheapestSearch(problem, limit, explored).go();
 }
 
 }  // namespace fheres::control

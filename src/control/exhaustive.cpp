@@ -9,9 +9,9 @@ namespace {
 
 using residency::State;
 
-class Search {
+class ExhaustiveSearch {
  public:
-  Search(const Problem& problem, Run& run, std::uint64_t limit, std::uint64_t& explored)
+  ExhaustiveSearch(const Problem& problem, Run& run, std::uint64_t limit, std::uint64_t& explored)
       : problem_(problem), run_(run), limit_(limit), explored_(explored) {}
 
   Verdict go() {
@@ -76,7 +76,7 @@ class Search {
 }  // namespace
 
 Verdict search_exhaustively(const Problem& problem, Run& run, std::uint64_t limit, std::uint64_t& explored) {
-  return Search(problem, run, limit, explored).go();
+  return ExhaustiveSearch(problem, run, limit, explored).go();
 }
 
 }  // namespace fheres::control

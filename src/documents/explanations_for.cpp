@@ -3,7 +3,7 @@
 namespace fheres::documents {
 namespace {
 
-constexpr Explanation kFor[] = {
+constexpr Explanation kForExplanations[] = {
     {"FHR0601",
      "A `for` gives one to eight variables their values: a range with both ends, or a list of whole numbers. "
      "The entry then "
@@ -32,6 +32,6 @@ constexpr Explanation kFor[] = {
 
 }  // namespace
 
-std::span<const Explanation> for_explanations() { return kFor; }
+std::span<const Explanation> for_explanations() { return kForExplanations; }
 
 }  // namespace fheres::documents

@@ -5,6 +5,8 @@
 #include <fheres/report/compile_report.hpp>
 #include <fheres/report/table.hpp>
 
+#include "report/where.hpp"
+
 namespace fheres::report {
 namespace {
 
@@ -118,10 +120,6 @@ std::string variants_table(const Evidence& evidence) {
     table.add({of, row.chosen, row.instead});
   }
   return table.render() + "\n";
-}
-
-std::string place_text(const workload::Place& place) {
-  return place.known() ? fmt::format("{}:{}:{}", place.file.str(), place.line, place.column) : std::string();
 }
 
 }  // namespace

@@ -6,20 +6,16 @@
 #include <fheres/report/junit.hpp>
 
 #include "report/markup.hpp"
+#include "report/where.hpp"
 
 namespace fheres::report {
 namespace {
-
-std::string place_text(const workload::Place& place) {
-  const std::string& file = place.file;
-  return place.known() ? fmt::format("{}:{}:{}", file, place.line, place.column) : file;
-}
 
 /// `failure` or `error`: where, what, and how to cure it.
 std::string complaint(const char* element, const Case& item) {
   std::string body;
   for (const Finding& finding : item.findings) {
-    const std::string place = place_text(finding.place);
+    const std::string place = finding.place.known() ? place_text(finding.place) : finding.place.file.str();
     body += fmt::format("{}{}{} [{}]\n", place, place.empty() ? "" : ": ", finding.message, finding.code);
     if (!finding.hint.empty()) body += finding.hint + "\n";
   }

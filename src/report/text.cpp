@@ -7,6 +7,8 @@
 #include <fheres/report/table.hpp>
 #include <fheres/report/text.hpp>
 
+#include "report/where.hpp"
+
 namespace fheres::report {
 namespace {
 
@@ -68,10 +70,6 @@ void add_stage_rows(Table& table, const workload::StageRehearsal& stage, const N
   }
   if (!reserved) add_reservations();
   if (!title.empty()) add("nothing to do", "", "");
-}
-
-std::string place_text(const workload::Place& place) {
-  return place.known() ? fmt::format("{}:{}:{}", place.file.str(), place.line, place.column) : std::string();
 }
 
 std::string budget_text(std::optional<Bytes> budget) { return budget ? format_bytes(*budget) : "none"; }

@@ -8,16 +8,12 @@
 #include <fheres/report/timeline.hpp>
 
 #include "reading.hpp"
+#include "report/where.hpp"
 
 namespace fheres::report {
 namespace {
 
 constexpr const char* kHost = "host";
-
-bool is_device(const std::string& at) {
-  const auto location = memory::Location::from_name(at);
-  return location && location->is_cuda();
-}
 
 /// Host first, then each device's copies before its operations.
 struct TrackOrder {

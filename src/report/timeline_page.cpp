@@ -9,6 +9,7 @@
 #include <fheres/report/timeline.hpp>
 
 #include "report/markup.hpp"
+#include "report/where.hpp"
 #include "timeline_template.hpp"
 
 namespace fheres::report {
@@ -27,11 +28,6 @@ std::string script_data(const Json& json) {
     }
   }
   return out;
-}
-
-bool is_device(const std::string& at) {
-  const auto location = memory::Location::from_name(at);
-  return location && location->is_cuda();
 }
 
 Json slice(const std::string& track, const char* kind, const std::string& name, std::int64_t start,

@@ -10,7 +10,7 @@
 namespace fheres::scheme {
 namespace {
 
-[[noreturn]] void refuse(const std::string& why) { throw StateError("linear_transform: " + why); }
+[[noreturn]] void refuse_transform(const std::string& why) { throw StateError("linear_transform: " + why); }
 
 std::vector<int> normalized(const Parameters& parameters, std::span<const std::int64_t> diagonals) {
   const auto slots = static_cast<std::int64_t>(parameters.slots());
@@ -90,25 +90,25 @@ Signature LinearTransform::infer(const ValueType& operand, std::span<const Value
     const auto key = std::ranges::find_if(
         keys, [&](const ValueType& type) { return type.kind == Kind::rotation_key && type.steps == steps; });
     if (key == keys.end())
-      refuse(fmt::format("none of the {} keys is a rotation-key for {} steps", keys.size(), steps));
+      refuse_transform(fmt::format("none of the {} keys is a rotation-key for {} steps", keys.size(), steps));
     scheme::infer(parameters_, Operation::rotate, {&operand, 1}, &*key);
   }
   if (plaintexts.size() != diagonals_.size())
-    refuse(fmt::format("it has {} plaintexts, expected {}", plaintexts.size(), diagonals_.size()));
+    refuse_transform(fmt::format("it has {} plaintexts, expected {}", plaintexts.size(), diagonals_.size()));
   for (const ValueType& plaintext : plaintexts) {
     if (plaintext !=
         plaintext_type(parameters_, plaintext.level, plaintext.scale, PlaintextForm::prepared_qp))
-      refuse("a plaintext is not of the form prepared-qp");
+      refuse_transform("a plaintext is not of the form prepared-qp");
     if (plaintext.scale != plaintexts[0].scale) {
-      refuse(fmt::format("plaintexts have scales {} and {}, expected equal ones", plaintexts[0].scale.text(),
-                         plaintext.scale.text()));
+      refuse_transform(fmt::format("plaintexts have scales {} and {}, expected equal ones",
+                                   plaintexts[0].scale.text(), plaintext.scale.text()));
     }
     ValueType over_q = plaintext_type(parameters_, plaintext.level, plaintext.scale);
     const ValueType both[] = {operand, over_q};
     scheme::infer(parameters_, Operation::multiply_plain, both);
   }
   if (operand.components != 2)
-    refuse(fmt::format("operand 1 has {} components, expected 2", operand.components));
+    refuse_transform(fmt::format("operand 1 has {} components, expected 2", operand.components));
   const int l = parameters_.limbs(operand.level);
   const int u = l + parameters_.special_limbs();
   const int babies = static_cast<int>(babies_.size()) + (babies_.front() == 0 ? 0 : 1);

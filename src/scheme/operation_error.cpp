@@ -3,11 +3,12 @@
 #include <fheres/base/check.hpp>
 #include <fheres/scheme/operation_error.hpp>
 
+#include "secret.hpp"
+
 namespace fheres::scheme {
 namespace {
 
-constexpr double kSecretVariance = 2.0 / 3.0;  // uniform ternary
-constexpr double kDoubles = 0x1p-48;           // what transforms in doubles lose of the largest slot
+constexpr double kDoubles = 0x1p-48;  // what transforms in doubles lose of the largest slot
 
 double root_n(const Parameters& parameters) { return std::sqrt(static_cast<double>(parameters.n())); }
 

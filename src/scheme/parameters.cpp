@@ -7,6 +7,7 @@
 #include <fheres/scheme/security.hpp>
 
 #include "prime_chain.hpp"
+#include "secret.hpp"
 
 namespace fheres::scheme {
 
@@ -28,7 +29,6 @@ constexpr int kMaxPrimeBits = 60;
 // Key-switch noise may exceed that of a fresh encryption by this factor, no more.
 constexpr double kMaxKeySwitchRatio = 16;
 constexpr double kErrorVariance = kErrorHalfWidth / 2.0;
-constexpr double kSecretVariance = 2.0 / 3.0;  // uniform ternary
 
 int nominal_bits(const PrimeSpec& spec) {
   return spec.value ? static_cast<int>(std::lround(std::log2(static_cast<double>(*spec.value)))) : spec.bits;

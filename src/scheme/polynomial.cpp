@@ -11,7 +11,7 @@
 namespace fheres::scheme {
 namespace {
 
-[[noreturn]] void refuse(const std::string& why) { throw StateError("polynomial: " + why); }
+[[noreturn]] void refuse_polynomial(const std::string& why) { throw StateError("polynomial: " + why); }
 
 int degree_of(std::span<const double> coefficients) {
   int degree = static_cast<int>(coefficients.size()) - 1;
@@ -160,21 +160,23 @@ Circuit polynomial(const Parameters& parameters, const ValueType& operand,
                    std::span<const ValueType> keys, int group) {
   const int degree = degree_of(coefficients);
   if (degree < 1 || degree > kMaxPolynomialDegree)
-    refuse(fmt::format("it has degree {}, expected 1 to {}", std::max(degree, 0), kMaxPolynomialDegree));
+    refuse_polynomial(
+        fmt::format("it has degree {}, expected 1 to {}", std::max(degree, 0), kMaxPolynomialDegree));
   for (const double c : coefficients) {
-    if (!std::isfinite(c)) refuse(fmt::format("a coefficient is {}, expected a finite number", c));
+    if (!std::isfinite(c)) refuse_polynomial(fmt::format("a coefficient is {}, expected a finite number", c));
   }
   if (operand.kind != Kind::ciphertext)
-    refuse(fmt::format("operand 1 is a {}, expected a ciphertext", name(operand.kind)));
+    refuse_polynomial(fmt::format("operand 1 is a {}, expected a ciphertext", name(operand.kind)));
   if (operand.level < 0 || operand.level + polynomial_depth(degree) > parameters.max_level()) {
-    refuse(fmt::format("degree {} takes {} levels, and operand 1 has level {} of {}", degree,
-                       polynomial_depth(degree), operand.level, parameters.max_level()));
+    refuse_polynomial(fmt::format("degree {} takes {} levels, and operand 1 has level {} of {}", degree,
+                                  polynomial_depth(degree), operand.level, parameters.max_level()));
   }
   if (parameters.scale_management() != ScaleManagement::automatic)
-    refuse("scale_management is manual, expected auto: its terms meet at canonical scales");
+    refuse_polynomial("scale_management is manual, expected auto: its terms meet at canonical scales");
   if (operand.scale != parameters.canonical_scale(operand.level)) {
-    refuse(fmt::format("operand 1 has scale {}, expected the canonical {} of level {}", operand.scale.text(),
-                       parameters.canonical_scale(operand.level).text(), operand.level));
+    refuse_polynomial(fmt::format("operand 1 has scale {}, expected the canonical {} of level {}",
+                                  operand.scale.text(), parameters.canonical_scale(operand.level).text(),
+                                  operand.level));
   }
   const std::vector<double> own(coefficients.begin(), coefficients.begin() + degree + 1);
   std::optional<Circuit> best;

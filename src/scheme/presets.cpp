@@ -17,25 +17,25 @@ ParametersLiteral chain(int log_n, int scale_bits, int levels, int special_prime
   return literal;
 }
 
-struct Row {
+struct Size {
   int log_n, scale_bits, levels, special_primes;
 };
 
 // Too small to be secure, and so quick to test with. The last one has digits of several limbs.
-constexpr Row kTest[] = {{10, 30, 2, 1}, {10, 40, 4, 1}, {11, 40, 3, 1}, {12, 40, 5, 2}};
-constexpr Row kSecure[] = {
+constexpr Size kTest[] = {{10, 30, 2, 1}, {10, 40, 4, 1}, {11, 40, 3, 1}, {12, 40, 5, 2}};
+constexpr Size kSecure[] = {
     {14, 30, 9, 1},  {14, 40, 7, 1},  {14, 50, 5, 1},  {15, 30, 21, 2}, {15, 40, 16, 2}, {15, 50, 12, 2},
     {16, 30, 45, 4}, {16, 40, 34, 4}, {16, 50, 27, 4}, {17, 30, 95, 6}, {17, 40, 72, 6}, {17, 50, 58, 6},
 };
 
 // The same depths almost wholly out of primes for a device's double-precision pipe. A scale of 2^50 has none.
-constexpr Row kFast[] = {
+constexpr Size kFast[] = {
     {14, 30, 9, 2},  {14, 40, 7, 2},  {15, 30, 21, 3}, {15, 40, 16, 3},
     {16, 30, 45, 5}, {16, 40, 34, 5}, {17, 30, 95, 8}, {17, 40, 72, 8},
 };
 enum class Family { test, secure, fast };
 
-Preset make(const Row& row, Family family) {
+Preset make(const Size& row, Family family) {
   const bool test = family == Family::test;
   const bool fast = family == Family::fast;
   Preset preset;
@@ -50,9 +50,9 @@ Preset make(const Row& row, Family family) {
 
 std::vector<Preset> make_all() {
   std::vector<Preset> all;
-  for (const Row& row : kTest) all.push_back(make(row, Family::test));
-  for (const Row& row : kSecure) all.push_back(make(row, Family::secure));
-  for (const Row& row : kFast) all.push_back(make(row, Family::fast));
+  for (const Size& row : kTest) all.push_back(make(row, Family::test));
+  for (const Size& row : kSecure) all.push_back(make(row, Family::secure));
+  for (const Size& row : kFast) all.push_back(make(row, Family::fast));
   return all;
 }
 

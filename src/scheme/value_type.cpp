@@ -12,7 +12,7 @@ namespace {
 constexpr std::array<std::string_view, 5> kKinds{"ciphertext", "plaintext", "rotation-key", "conjugation-key",
                                                  "relinearization-key"};
 constexpr std::array<std::string_view, 2> kDomains{"coefficient", "ntt"};
-constexpr std::array<std::string_view, 2> kBases{"q", "qp"};
+constexpr std::array<std::string_view, 2> kBasisWords{"q", "qp"};
 constexpr std::array<std::string_view, 3> kPlaintextForms{"prepared", "prepared-qp", "compact"};
 constexpr std::array<std::string_view, 2> kKeyForms{"full", "seeded"};
 constexpr std::array<std::string_view, 2> kCiphertextForms{"full", "seeded"};
@@ -195,9 +195,9 @@ std::string encode_metadata(const Parameters& parameters, const ValueType& type)
       "{} parameters={} kind={} level={} scale={:016x}{:016x} exponent={} domain={} basis={} components={} "
       "plaintext={} key={} ciphertext={} steps={}",
       kMagic, parameters.id(), word(kKinds, type.kind), type.level, type.scale.mantissa_high(),
-      type.scale.mantissa_low(), type.scale.exponent(), word(kDomains, type.domain), word(kBases, type.basis),
-      type.components, word(kPlaintextForms, type.plaintext_form), word(kKeyForms, type.key_form),
-      word(kCiphertextForms, type.ciphertext_form), type.steps);
+      type.scale.mantissa_low(), type.scale.exponent(), word(kDomains, type.domain),
+      word(kBasisWords, type.basis), type.components, word(kPlaintextForms, type.plaintext_form),
+      word(kKeyForms, type.key_form), word(kCiphertextForms, type.ciphertext_form), type.steps);
 }
 
 ValueType decode_metadata(const Parameters& parameters, const std::string& metadata) {
@@ -221,7 +221,7 @@ ValueType decode_metadata(const Parameters& parameters, const std::string& metad
   if (high >> 63 == 0) bad_metadata(fmt::format("scale `{}` has not its top bit set", mantissa));
   type.scale = Scale::from_parts(high, low, fields.number<int>("exponent"));
   type.domain = fields.choice<Domain>("domain", kDomains);
-  type.basis = fields.choice<Basis>("basis", kBases);
+  type.basis = fields.choice<Basis>("basis", kBasisWords);
   type.components = fields.number<int>("components");
   type.plaintext_form = fields.choice<PlaintextForm>("plaintext", kPlaintextForms);
   type.key_form = fields.choice<KeyForm>("key", kKeyForms);

@@ -158,8 +158,8 @@ Board::Result Board::install(Position position, std::size_t value, std::size_t t
   if (!fits(position, to, what.charge)) return {.lacking = to};
   if (loads && read != to && !fits(position, read, what.charge)) return {.lacking = read};
   if (needs_staging(read, to)) {
-    const std::optional<std::size_t> pinned = place_of(Location::pinned_host());
-    if (pinned && !fits(position, *pinned, what.charge)) return {.lacking = pinned};
+    const std::optional<std::size_t> staging = place_of(Location::pinned_host());
+    if (staging && !fits(position, *staging, what.charge)) return {.lacking = staging};
   }
   Position next = position | bit(value, to);
   if (leaves) next &= ~bit(value, *from);

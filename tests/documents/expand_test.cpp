@@ -10,13 +10,13 @@ using namespace fheres::documents;
 
 namespace {
 
-const std::string kHead = "apiVersion: fheres/v1\nkind: Workload\nmetadata: {name: t}\nvalues:\n";
+const std::string kValuesHead = "apiVersion: fheres/v1\nkind: Workload\nmetadata: {name: t}\nvalues:\n";
 const std::string kStage = "stages: [{name: s, require: {cuda:0: [a]}}]\n";
 
 Loaded read(const std::string& text) { return load_text(text, "t.yaml", "."); }
 
 std::vector<std::string> names(const std::string& values) {
-  const Loaded loaded = read(kHead + "  a: {bytes: 1, at: pinned-host}\n" + values + kStage);
+  const Loaded loaded = read(kValuesHead + "  a: {bytes: 1, at: pinned-host}\n" + values + kStage);
   for (const Diagnostic& d : loaded.diagnostics) FAIL(render(d, loaded.sources));
   std::vector<std::string> result;
   for (const workload::Value& value : std::get<workload::Workload>(*loaded.model).world.values)
@@ -26,7 +26,7 @@ std::vector<std::string> names(const std::string& values) {
 }
 
 std::vector<Diagnostic> problems(const std::string& values) {
-  const Loaded loaded = read(kHead + "  a: {bytes: 1, at: pinned-host}\n" + values + kStage);
+  const Loaded loaded = read(kValuesHead + "  a: {bytes: 1, at: pinned-host}\n" + values + kStage);
   for (const Diagnostic& d : loaded.diagnostics) CHECK_FALSE(meaning(d.code).empty());
   return loaded.diagnostics;
 }
@@ -169,7 +169,7 @@ TEST_CASE("one name for all items is refused, with what to do") {
 }
 
 TEST_CASE("keys that items make equal are refused") {
-  const Loaded loaded = read(kHead +
+  const Loaded loaded = read(kValuesHead +
                              "  a: {bytes: 1, at: pinned-host}\nstages:\n  - name: s\n    for: {t: 0..1}\n"
                              "    require: {\"cuda:${t}\": [a], cuda:1: [a]}\n");
   REQUIRE(loaded.diagnostics.size() == 1);
@@ -183,7 +183,7 @@ TEST_CASE("a bad `for` is refused, and names that it would have made are not rep
         "{t: 0..9223372036854775808}",
         "{a: 0..0, b: 0..0, c: 0..0, d: 0..0, e: 0..0, f: 0..0, g: 0..0, h: 0..0, i: 0..0}"}) {
     CAPTURE(bad);
-    const Loaded loaded = read(kHead + "  w${t}: {for: " + bad + ", bytes: 1, at: pinned-host}\n" +
+    const Loaded loaded = read(kValuesHead + "  w${t}: {for: " + bad + ", bytes: 1, at: pinned-host}\n" +
                                "stages: [{name: s, require: {cuda:0: [w1]}}]\n");
     REQUIRE(loaded.diagnostics.size() == 1);
     CHECK(loaded.diagnostics[0].code == "FHR0601");
@@ -198,7 +198,7 @@ TEST_CASE("an expression outside of a `for` is refused, with what to do") {
 }
 
 TEST_CASE("braces that end a plain text early are refused, with the cure") {
-  const Loaded loaded = read(kHead + "  a: {bytes: 1, at: pinned-host}\nstages:\n  - name: s\n" +
+  const Loaded loaded = read(kValuesHead + "  a: {bytes: 1, at: pinned-host}\nstages:\n  - name: s\n" +
                              "    for: {t: 0..1}\n    require: {cuda:0: [a${t}]}\n");
   REQUIRE_FALSE(loaded.diagnostics.empty());
   CHECK(loaded.diagnostics[0].code == "FHR0005");
@@ -249,7 +249,8 @@ requests:
 }
 
 TEST_CASE("a group of stages is repeated together, with the variables of the groups around it") {
-  const std::string head = kHead + "  a: {bytes: 1, at: pinned-host}\n  b: {bytes: 1, at: pinned-host}\n";
+  const std::string head =
+      kValuesHead + "  a: {bytes: 1, at: pinned-host}\n  b: {bytes: 1, at: pinned-host}\n";
   const auto stages = [&](const std::string& text) {
     const Loaded loaded = read(head + "stages:\n" + text);
     for (const Diagnostic& d : loaded.diagnostics) FAIL(render(d, loaded.sources));

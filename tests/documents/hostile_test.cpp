@@ -12,7 +12,7 @@ using namespace fheres::documents;
 
 namespace {
 
-std::string read(const std::string& path) {
+std::string contents(const std::string& path) {
   std::ifstream file(path);
   std::stringstream text;
   text << file.rdbuf();
@@ -37,7 +37,7 @@ std::string first_code(const std::string& text) {
   return loaded.diagnostics.front().code;
 }
 
-const std::string kHead = "apiVersion: fheres/v1\nkind: Workload\nmetadata: {name: t}\n";
+const std::string kHostileHead = "apiVersion: fheres/v1\nkind: Workload\nmetadata: {name: t}\n";
 
 }  // namespace
 
@@ -46,7 +46,7 @@ TEST_CASE("a file above the limit is refused before it is parsed") {
 }
 
 TEST_CASE("what ranges of diagonals stand for is bounded") {
-  std::string text = kHead + "stages: [{name: s, at: cuda:0, body: [\n";
+  std::string text = kHostileHead + "stages: [{name: s, at: cuda:0, body: [\n";
   for (int i = 0; i < 8; ++i)
     text += "  {y" + std::to_string(i) + ": {linear_transform: x, diagonals: {-131072..131072: d*}}},\n";
   const Loaded loaded = load_text(text + "]}]\n", "h.yaml", ".");
@@ -71,18 +71,18 @@ TEST_CASE("depth, aliases and nodes are bounded while parsing") {
 
 TEST_CASE("what one line has is bounded before the parser holds all of it") {
   CHECK(first_code(std::string(16'000'000, '[')) == "FHR0003");
-  CHECK(first_code(kHead + "values: " + std::string(1001, '{')) == "FHR0003");
+  CHECK(first_code(kHostileHead + "values: " + std::string(1001, '{')) == "FHR0003");
   CHECK(first_code(std::string(16'000'000, '"')) == "FHR0002");
   std::string list = "[";
   for (int i = 0; i < 2'000'000; ++i) list += "1,";
   CHECK(first_code(list + "1]") == "FHR0002");
-  const Loaded loaded = load_text(kHead + "values:\n  [" + std::string(2'000'000, ','), "h.yaml", ".");
+  const Loaded loaded = load_text(kHostileHead + "values:\n  [" + std::string(2'000'000, ','), "h.yaml", ".");
   REQUIRE(loaded.diagnostics.size() == 1);
   CHECK(loaded.diagnostics.front().place.line == 5);
 }
 
 TEST_CASE("more problems than anybody reads are cut off, and said to be") {
-  std::string text = kHead;
+  std::string text = kHostileHead;
   for (int i = 0; i < 5000; ++i) text += "key" + std::to_string(i) + ": 1\n";
   const Loaded loaded = load_text(text, "h.yaml", ".");
   REQUIRE(loaded.diagnostics.size() == 1001);
@@ -90,18 +90,18 @@ TEST_CASE("more problems than anybody reads are cut off, and said to be") {
 }
 
 TEST_CASE("sizes that could overflow an account are refused") {
-  std::string text = kHead + "values:\n";
+  std::string text = kHostileHead + "values:\n";
   for (int i = 0; i < 3; ++i) text += "  v" + std::to_string(i) + ": {bytes: 8000 TiB, at: pinned-host}\n";
   CHECK(first_code(text + "stages: [{name: s, require: {cuda:0: [v0]}}]\n") == "FHR0109");
 }
 
 TEST_CASE("very long names and texts do not make long messages") {
   const std::string big(1 << 20, 'q');
-  check_answer(kHead + big + ": 1\nstages: []\n");
-  check_answer(kHead + "values: {" + big + ": {bytes: 1, at: cuda:0}}\nstages: []\n");
-  check_answer(kHead + "values: {a: {bytes: " + big + ", at: " + big + "}}\nstages: [{name: s, " + big +
-               ": 1}]\n");
-  check_answer(kHead + "parameters: {preset: " + big + "}\nstages: [{name: s, body: [{a: {" + big +
+  check_answer(kHostileHead + big + ": 1\nstages: []\n");
+  check_answer(kHostileHead + "values: {" + big + ": {bytes: 1, at: cuda:0}}\nstages: []\n");
+  check_answer(kHostileHead + "values: {a: {bytes: " + big + ", at: " + big + "}}\nstages: [{name: s, " +
+               big + ": 1}]\n");
+  check_answer(kHostileHead + "parameters: {preset: " + big + "}\nstages: [{name: s, body: [{a: {" + big +
                ": b}}]}]\n");
 }
 
@@ -112,7 +112,7 @@ TEST_CASE("shipped documents with random damage get an answer and nothing else")
   const std::string pool = "{}[]:,&*!|>'\"%@`#-?\n \t0123456789abcxyz~\xc3\xa4\xff";
   for (const char* path : {"samples/automatic-rotate-scale.yaml", "samples/explicit-tiles.yaml",
                            "plans/two-tiles.yaml", "samples/automatic-rotate-scale.request.yaml"}) {
-    const std::string original = read(path);
+    const std::string original = contents(path);
     REQUIRE_FALSE(original.empty());
     for (int round = 0; round < 300; ++round) {
       std::string text = original;

@@ -13,7 +13,7 @@ Loaded load_machine_text(const std::string& text) {
   return documents::load_text(text, "m.yaml", ".", {.machines = true});
 }
 
-const std::string kHead = "apiVersion: fheres/v1\nkind: Machine\nmetadata: {name: m}\n";
+const std::string kMachineHead = "apiVersion: fheres/v1\nkind: Machine\nmetadata: {name: m}\n";
 
 std::string codes_of(const Loaded& loaded) {
   std::string codes;
@@ -81,7 +81,7 @@ TEST_CASE("a machine reads back as it was written, to four digits") {
 }
 
 TEST_CASE("what a machine says wrongly is reported at its place, all of it") {
-  const auto codes = [](const std::string& body) { return codes_of(load_machine_text(kHead + body)); };
+  const auto codes = [](const std::string& body) { return codes_of(load_machine_text(kMachineHead + body)); };
   CHECK(codes("") == "");
   CHECK(codes("granularity: 512\n") == "FHR0702");
   CHECK(codes("copies: [{from: cuda, to: pinned-host, bandwidth: {1 MiB: 5 GB}}]\n") == "FHR0701");
@@ -106,7 +106,7 @@ TEST_CASE("what a machine says wrongly is reported at its place, all of it") {
 
 TEST_CASE("a document names its machine, and takes its peers") {
   const test::Folder folder;
-  folder.write("m.yaml", kHead +
+  folder.write("m.yaml", kMachineHead +
                              "peers: [[cuda:0, cuda:1]]\n"
                              "copies: [{from: pinned-host, to: cuda, bandwidth: {1 MiB: 1 GB/s}}]\n");
   const std::string plan =
@@ -123,7 +123,7 @@ TEST_CASE("a document names its machine, and takes its peers") {
 }
 
 TEST_CASE("a machine is no model, and a model no machine") {
-  const Loaded loaded = documents::load_text(kHead, "m.yaml", ".");
+  const Loaded loaded = documents::load_text(kMachineHead, "m.yaml", ".");
   CHECK(codes_of(loaded) == "FHR0102");
   CHECK(codes_of(documents::load_machine("plans/two-tiles.yaml")) == "FHR0102");
 }

@@ -6,7 +6,6 @@
 namespace fheres::lockstep {
 namespace {
 
-Bytes rounded(Bytes bytes) { return (bytes + kGranule - 1) / kGranule * kGranule; }
 bool is_exclusive(const RuleValue& value) {
   return value.spec.replica_mode == residency::ReplicaMode::exclusive;
 }

@@ -18,6 +18,9 @@
 namespace fheres::lockstep {
 
 using memory::Location;
+
+/// What an allocation of so many bytes takes.
+inline Bytes rounded(Bytes bytes) { return (bytes + kGranule - 1) / kGranule * kGranule; }
 using residency::Action;
 using residency::Plan;
 using residency::ValueSpec;

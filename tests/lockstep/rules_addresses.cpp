@@ -4,12 +4,6 @@
 #include "lockstep/rules.hpp"
 
 namespace fheres::lockstep {
-namespace {
-
-Bytes rounded(Bytes bytes) { return (bytes + kGranule - 1) / kGranule * kGranule; }
-
-}  // namespace
-
 // --- Addresses: the same first fit in the same order as a region.
 
 std::optional<Bytes> Rules::take(Location at, Bytes bytes) {

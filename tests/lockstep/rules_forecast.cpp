@@ -2,12 +2,6 @@
 #include "lockstep/rules.hpp"
 
 namespace fheres::lockstep {
-namespace {
-
-Bytes rounded(Bytes bytes) { return (bytes + kGranule - 1) / kGranule * kGranule; }
-
-}  // namespace
-
 void Rules::run_phase(const std::vector<Action>& actions, const std::string& phase, Forecast& into) {
   for (std::size_t i = 0; i < actions.size() && into.feasible; ++i) {
     for (const std::uint64_t arrival : arrivals_in_the_way(actions[i])) settle(arrival);

@@ -14,12 +14,12 @@ using memory::Stream;
 
 namespace {
 
-const Location kDevice = Location::cuda(0);
+const Location kStepped = Location::cuda(0);
 
 std::string interleaving(std::uint64_t seed) {
   const auto driver = memory::make_stepped_driver({.seed = seed});
-  const Stream one = driver->make_stream(kDevice, "one");
-  const Stream two = driver->make_stream(kDevice, "two");
+  const Stream one = driver->make_stream(kStepped, "one");
+  const Stream two = driver->make_stream(kStepped, "two");
   std::string order;
   for (int i = 0; i < 8; ++i) {
     driver->enqueue(one, [&order] { order += '1'; });
@@ -42,7 +42,7 @@ TEST_CASE("the stepped driver keeps the driver's contract, whatever synchronize 
 
 TEST_CASE("nothing of a stepped stream happens before a step, and each step completes one operation") {
   const auto driver = memory::make_stepped_driver();
-  const Stream stream = driver->make_stream(kDevice, "s");
+  const Stream stream = driver->make_stream(kStepped, "s");
   int ran = 0;
   driver->enqueue(stream, [&] { ++ran; });
   const memory::Event event = driver->record(stream);
@@ -70,8 +70,8 @@ TEST_CASE("the seed decides how two stepped streams interleave") {
 
 TEST_CASE("a held stepped stream runs nothing until it is let go") {
   const auto driver = memory::make_stepped_driver();
-  const Stream held = driver->make_stream(kDevice, "held");
-  const Stream other = driver->make_stream(kDevice, "other");
+  const Stream held = driver->make_stream(kStepped, "held");
+  const Stream other = driver->make_stream(kStepped, "other");
   int held_ran = 0, other_ran = 0;
   driver->hold(held);
   driver->enqueue(held, [&] { ++held_ran; });
@@ -93,9 +93,9 @@ TEST_CASE("a held stepped stream runs nothing until it is let go") {
 
 TEST_CASE("a synchronize that runs only what is needed leaves other streams where they are") {
   const auto driver = memory::make_stepped_driver({.synchronize_only_what_is_needed = true});
-  const Stream one = driver->make_stream(kDevice, "one");
-  const Stream two = driver->make_stream(kDevice, "two");
-  const Stream three = driver->make_stream(kDevice, "three");
+  const Stream one = driver->make_stream(kStepped, "one");
+  const Stream two = driver->make_stream(kStepped, "two");
+  const Stream three = driver->make_stream(kStepped, "three");
   int one_ran = 0, two_ran = 0, three_ran = 0;
   driver->enqueue(one, [&] { ++one_ran; });
   driver->enqueue(three, [&] { ++three_ran; });
@@ -108,24 +108,24 @@ TEST_CASE("a synchronize that runs only what is needed leaves other streams wher
   CHECK(one_ran == 1);
   CHECK(two_ran == 1);
   CHECK(three_ran == 0);
-  driver->synchronize_device(kDevice);
+  driver->synchronize_device(kStepped);
   CHECK(one_ran + two_ran + three_ran == 5);
 }
 
 TEST_CASE("the stepped driver counts the copies that have not run") {
   const auto driver = memory::make_stepped_driver();
-  const Stream stream = driver->make_stream(kDevice, "s");
-  std::byte* device = driver->allocate(kDevice, 10);
+  const Stream stream = driver->make_stream(kStepped, "s");
+  std::byte* device = driver->allocate(kStepped, 10);
   std::byte* pinned = driver->allocate(Location::pinned_host(), 10);
   pinned[3] = std::byte{42};
   driver->enqueue(stream, [] {});
-  driver->copy(stream, {kDevice, device, 10}, {Location::pinned_host(), pinned, 10});
+  driver->copy(stream, {kStepped, device, 10}, {Location::pinned_host(), pinned, 10});
   CHECK(driver->queued_copies() == 1);
   driver->step();
   CHECK(driver->queued_copies() == 1);
   driver->step();
   CHECK(driver->queued_copies() == 0);
   CHECK(device[3] == std::byte{42});
-  driver->deallocate(kDevice, device, 10);
+  driver->deallocate(kStepped, device, 10);
   driver->deallocate(Location::pinned_host(), pinned, 10);
 }

@@ -12,8 +12,6 @@ using fheres::test::Call;
 
 namespace {
 
-const Location kOther = Location::cuda(1);
-
 /// Each byte of the value is the backing's first byte plus one.
 Expand plus_one(std::shared_ptr<memory::Driver> driver) {
   return [driver](const BlockView& from, const ExpandTarget& to, const memory::Stream& stream) {

@@ -15,8 +15,6 @@ using fheres::test::Call;
 
 namespace {
 
-constexpr Bytes kUnit = 1024;  // four granules
-
 // Ten values of 10 units in 100, every other one dropped: 50 are free, no more than 10 in one piece.
 struct Sieve {
   explicit Sieve(Location where = kDevice) : at(where), world({{where, 100 * kUnit}}) {

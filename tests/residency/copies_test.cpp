@@ -9,8 +9,6 @@ using namespace fheres::residency::test;
 
 namespace {
 
-const Location kOther = Location::cuda(1);
-
 Transition resolved(const State& state, const Action& action) {
   return std::get<Transition>(state.resolve(action));
 }

@@ -9,8 +9,6 @@ using namespace fheres::residency::test;
 
 namespace {
 
-const Location kOther = Location::cuda(1);
-
 void drop_where(FaultBench& bench, HandleId value, Location at) {
   bench.manager->settle(value, at);
   bench.manager->drop(value, at);

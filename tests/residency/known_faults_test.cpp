@@ -11,12 +11,6 @@ using namespace fheres::residency;
 using namespace fheres::residency::test;
 using fheres::test::Call;
 
-namespace {
-
-constexpr Bytes kUnit = 1024;
-
-}  // namespace
-
 TEST_CASE("R24: headroom counts reservations: used 60, reserved 30, budget 100, enter 20 never exceeds 100") {
   World world({{kDevice, 100 * kUnit}});
   const HandleId resident = world.put("resident", 60 * kUnit, kPageable);

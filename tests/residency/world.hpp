@@ -17,6 +17,8 @@ namespace fheres::residency::test {
 inline const Location kPageable = Location::pageable_host();
 inline const Location kPinned = Location::pinned_host();
 inline const Location kDevice = Location::cuda(0);
+inline const Location kOther = Location::cuda(1);
+inline constexpr Bytes kUnit = 4 * kGranule;
 
 inline ValueSpec make_spec(const std::string& name, Bytes bytes, ReplicaMode mode = ReplicaMode::replicable,
                            Recoverability recoverability = Recoverability::must_preserve) {

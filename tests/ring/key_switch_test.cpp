@@ -19,12 +19,12 @@ std::vector<scheme::Modulus> primes_of(const ring::Basis& basis, int first, int 
   return {basis.primes().begin() + first, basis.primes().begin() + first + count};
 }
 
-struct World {
+struct KeySwitchWorld {
   std::shared_ptr<const ring::Basis> basis;
   std::shared_ptr<const ring::Backend> backend;
   std::mt19937_64 random;
   int k, a;
-  explicit World(const Shape& shape, unsigned seed)
+  explicit KeySwitchWorld(const Shape& shape, unsigned seed)
       : basis(small_basis(shape.log_n, shape.q_limbs, shape.special, shape.digit_limbs)),
         backend(ring::make_cpu_backend(basis, nullptr)),
         random(seed),
@@ -38,7 +38,7 @@ struct World {
 TEST_CASE(
     "a polynomial's digits, extended, are the digit plus a small multiple of its modulus, around zero") {
   for (const Shape& shape : kShapes) {
-    World w(shape, 21);
+    KeySwitchWorld w(shape, 21);
     for (int l = 1; l <= shape.q_limbs; ++l) {
       CAPTURE(shape.q_limbs);
       CAPTURE(l);
@@ -97,7 +97,7 @@ TEST_CASE(
 }
 
 TEST_CASE("extending by groups of output limbs gives the same as the whole") {
-  World w({5, 5, 2, 2}, 22);
+  KeySwitchWorld w({5, 5, 2, 2}, 22);
   const int l = 5;
   const int d = w.basis->digits(l);
   Poly x = random_poly(*w.basis, w.k, l, 1, w.random);
@@ -120,7 +120,7 @@ TEST_CASE("extending by groups of output limbs gives the same as the whole") {
 
 TEST_CASE("the key product is the exact sum over digits, its own digit read from the source") {
   for (const Shape& shape : kShapes) {
-    World w(shape, 23);
+    KeySwitchWorld w(shape, 23);
     const int key_digits = w.basis->digits(shape.q_limbs);
     Poly key = random_poly(*w.basis, 0, w.k + shape.q_limbs, 2 * key_digits, w.random);
     for (int l = 1; l <= shape.q_limbs; ++l) {
@@ -159,7 +159,7 @@ TEST_CASE("the key product is the exact sum over digits, its own digit read from
 
 TEST_CASE("dividing by P rounds to nearest") {
   for (const Shape& shape : kShapes) {
-    World w(shape, 24);
+    KeySwitchWorld w(shape, 24);
     const std::uint32_t g = ring::rotation_exponent(1, w.basis->log_n());
     for (int l = 1; l <= shape.q_limbs; ++l) {
       for (int addends = 0; addends <= 2; ++addends) {
@@ -204,7 +204,7 @@ TEST_CASE("dividing by P rounds to nearest") {
 
 TEST_CASE("rescaling divides by the last prime and rounds to nearest, exactly") {
   for (const Shape& shape : kShapes) {
-    World w(shape, 25);
+    KeySwitchWorld w(shape, 25);
     for (int l = 2; l <= shape.q_limbs; ++l) {
       for (std::uint64_t multiplier : {std::uint64_t{1}, std::uint64_t{0x123456789abcdefU}}) {
         Poly x = random_poly(*w.basis, w.k, l, 3, w.random);
@@ -234,7 +234,7 @@ TEST_CASE("rescaling divides by the last prime and rounds to nearest, exactly") 
 }
 
 TEST_CASE("switching all limbs at once gives the same as by groups") {
-  World w({3, 5, 2, 2}, 26);
+  KeySwitchWorld w({3, 5, 2, 2}, 26);
   const int l = 4;
   const int d = w.basis->digits(l);
   const int key_digits = w.basis->digits(5);
@@ -280,7 +280,7 @@ TEST_CASE("switching all limbs at once gives the same as by groups") {
 
 TEST_CASE("one extension serves every rotation: the residues that each rotated source would give") {
   for (const Shape& shape : kShapes) {
-    World w(shape, 27);
+    KeySwitchWorld w(shape, 27);
     const int l = shape.q_limbs;
     const int d = w.basis->digits(l);
     Poly x = random_poly(*w.basis, w.k, l, 1, w.random);
@@ -314,7 +314,7 @@ TEST_CASE("one extension serves every rotation: the residues that each rotated s
 
 TEST_CASE("rescaling in two halves, limb by limb and in place, gives the same as at once") {
   for (const Shape& shape : kShapes) {
-    World w(shape, 28);
+    KeySwitchWorld w(shape, 28);
     for (int l = 2; l <= shape.q_limbs; ++l) {
       Poly x = random_poly(*w.basis, w.k, l, 2, w.random);
       Poly expected(*w.basis, w.k, l - 1, 2);

@@ -10,7 +10,7 @@ using Wide = unsigned __int128;
 
 namespace {
 
-struct World {
+struct PointwiseWorld {
   std::shared_ptr<const ring::Basis> basis = small_basis(5, 3, 2, 2);
   std::shared_ptr<const ring::Backend> backend = ring::make_cpu_backend(basis, nullptr);
   std::mt19937_64 random{11};
@@ -33,7 +33,7 @@ struct World {
 }  // namespace
 
 TEST_CASE("sums, differences and negatives are canonical; polynomials that b lacks are a's") {
-  World w;
+  PointwiseWorld w;
   Poly a = random_poly(*w.basis, 0, 5, 3, w.random);
   Poly b = random_poly(*w.basis, 0, 5, 2, w.random);
   Poly out(*w.basis, 0, 5, 3);
@@ -56,7 +56,7 @@ TEST_CASE("sums, differences and negatives are canonical; polynomials that b lac
 }
 
 TEST_CASE("products: pointwise, broadcast, accumulated, by a scalar") {
-  World w;
+  PointwiseWorld w;
   Poly a = random_poly(*w.basis, 0, 5, 2, w.random);
   Poly b = random_poly(*w.basis, 0, 5, 2, w.random);
   Poly one = random_poly(*w.basis, 0, 5, 1, w.random);
@@ -74,7 +74,7 @@ TEST_CASE("products: pointwise, broadcast, accumulated, by a scalar") {
 }
 
 TEST_CASE("integers of any sign and size, as factors and as constant polynomials") {
-  World w;
+  PointwiseWorld w;
   Poly a = random_poly(*w.basis, 0, 5, 2, w.random);
   Poly out(*w.basis, 0, 5, 2);
   const ring::SignedWide largest = static_cast<ring::SignedWide>(~Wide{0} >> 1);
@@ -95,7 +95,7 @@ TEST_CASE("integers of any sign and size, as factors and as constant polynomials
 }
 
 TEST_CASE("the tensor of two ciphertexts, and its sum into a third") {
-  World w;
+  PointwiseWorld w;
   Poly a = random_poly(*w.basis, 0, 5, 2, w.random);
   Poly b = random_poly(*w.basis, 0, 5, 2, w.random);
   Poly out(*w.basis, 0, 5, 3);
@@ -115,7 +115,7 @@ TEST_CASE("the tensor of two ciphertexts, and its sum into a third") {
 }
 
 TEST_CASE("signed words are lifted to every limb") {
-  World w;
+  PointwiseWorld w;
   std::vector<std::int64_t> x(w.basis->n());
   for (std::int64_t& value : x) value = static_cast<std::int64_t>(w.random());
   x[0] = 0;
@@ -146,7 +146,7 @@ TEST_CASE("signed words are lifted to every limb") {
 }
 
 TEST_CASE("views with gaps leave the gaps alone") {
-  World w;
+  PointwiseWorld w;
   Poly a = random_poly(*w.basis, 0, 5, 3, w.random);
   Poly out = random_poly(*w.basis, 0, 5, 3, w.random);
   const Poly before = out;
@@ -168,7 +168,7 @@ TEST_CASE("views with gaps leave the gaps alone") {
 }
 
 TEST_CASE("shapes that break a contract are refused before anything happens") {
-  World w;
+  PointwiseWorld w;
   Poly a = random_poly(*w.basis, 0, 5, 2, w.random);
   Poly small = random_poly(*w.basis, 0, 4, 2, w.random);
   Poly shifted = random_poly(*w.basis, 1, 4, 2, w.random);

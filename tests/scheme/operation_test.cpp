@@ -6,15 +6,12 @@
 #include <fheres/scheme/presets.hpp>
 #include <fheres/scheme/sizes.hpp>
 
+#include "scheme/set_f.hpp"
+
 using namespace fheres;
 using namespace fheres::scheme;
 
 namespace {
-
-const Parameters& set_f() {
-  static const Parameters f = Parameters::make(*find_preset("slots8192-scale40-levels7"));
-  return f;
-}
 
 ValueType at_level(Kind kind, int level) {
   ValueType type;

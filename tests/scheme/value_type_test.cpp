@@ -4,15 +4,10 @@
 #include <fheres/scheme/presets.hpp>
 #include <fheres/scheme/value_type.hpp>
 
+#include "scheme/set_f.hpp"
+
 using namespace fheres;
 using namespace fheres::scheme;
-
-namespace {
-const Parameters& set_f() {
-  static const Parameters f = Parameters::make(*find_preset("slots8192-scale40-levels7"));
-  return f;
-}
-}  // namespace
 
 TEST_CASE("values have the bytes of the design's table") {
   ValueType type;

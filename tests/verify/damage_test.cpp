@@ -8,6 +8,8 @@
 #include <fheres/documents/load.hpp>
 #include <fheres/verify/checks.hpp>
 
+#include "verify/violations.hpp"
+
 using namespace fheres;
 using verify::Phase;
 using verify::Verification;
@@ -87,13 +89,6 @@ struct Damage {
 };
 
 /// `R24 one enter`, of all that was found.
-std::string all(const Verification& found) {
-  std::string text;
-  for (const Violation& violation : found.violations)
-    text += verify::code(violation) + " " + verify::sentence(violation) + "\n";
-  return text;
-}
-
 bool has(const Verification& found, const Damage& damage) {
   return std::any_of(found.violations.begin(), found.violations.end(), [&](const Violation& violation) {
     return verify::code(violation) == damage.code && violation.stage == damage.stage &&

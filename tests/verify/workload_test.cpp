@@ -7,6 +7,7 @@
 #include <fheres/verify/checks.hpp>
 
 #include "compile/worlds.hpp"
+#include "verify/violations.hpp"
 
 using namespace fheres;
 using verify::Verification;
@@ -27,13 +28,6 @@ stages:
   - {name: s1, require: {cuda:0: [b]}, reserve: [{at: cuda:0, bytes: 3 KiB, label: workspace}]}
   - {name: s2, require: {cuda:0: [a, b]}, release: [x]}
 )";
-
-std::string all(const Verification& found) {
-  std::string text;
-  for (const auto& violation : found.violations)
-    text += verify::code(violation) + " " + verify::sentence(violation) + "\n";
-  return text;
-}
 
 }  // namespace
 

@@ -7,7 +7,7 @@ using namespace fheres::workload;
 
 namespace {
 
-ProgramDraft draft() {
+ProgramDraft program_draft() {
   ProgramDraft result;
   result.metadata.name.text = "test";
   ValueDraft w;
@@ -36,7 +36,7 @@ std::vector<std::string> codes(const ProgramDraft& checked) {
 }  // namespace
 
 TEST_CASE("what a stage produces is a value of later stages, out of the reservation that it names") {
-  ProgramDraft d = draft();
+  ProgramDraft d = program_draft();
   ProgramStageDraft second;
   second.name.text = "two";
   second.enter = {{NamedAction::Verb::move, {"y", {}}, Location::pinned_host(), Location::cuda(0)}};
@@ -55,7 +55,7 @@ TEST_CASE("what a stage produces is a value of later stages, out of the reservat
 }
 
 TEST_CASE("what is produced has to fit its reservation, all of it together") {
-  ProgramDraft d = draft();
+  ProgramDraft d = program_draft();
   d.stages[0].produce.push_back({{"z", {}}, 1, Location::cuda(0), {"outputs", {}}});
   CHECK(codes(d) == std::vector<std::string>{"FHR0501"});
   d.stages[0].produce[1].from.text = "nowhere";
@@ -65,7 +65,7 @@ TEST_CASE("what is produced has to fit its reservation, all of it together") {
 }
 
 TEST_CASE("only ensures are prefetched, of values that are there before the body") {
-  ProgramDraft d = draft();
+  ProgramDraft d = program_draft();
   d.stages[0].prefetch = {{NamedAction::Verb::ensure, {"w", {}}, Location::cuda(0), {}}};
   const CheckedProgram checked = check(d);
   REQUIRE(checked.program);
@@ -77,10 +77,10 @@ TEST_CASE("only ensures are prefetched, of values that are there before the body
 }
 
 TEST_CASE("a value is used neither before its stage nor after its release") {
-  ProgramDraft d = draft();
+  ProgramDraft d = program_draft();
   d.stages[0].enter.push_back({NamedAction::Verb::ensure, {"y", {}}, Location::pinned_host(), {}});
   CHECK(codes(d) == std::vector<std::string>{"FHR0309"});
-  d = draft();
+  d = program_draft();
   d.stages[0].release = {{"w", {}}};
   d.stages.push_back(d.stages[0]);
   d.stages[1].name.text = "two";

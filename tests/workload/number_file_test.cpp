@@ -46,7 +46,7 @@ std::string message_of(const std::filesystem::path& path, std::uint64_t limit = 
 }  // namespace
 
 TEST_CASE("numbers come out of each kind of file as they went in") {
-  const test::Folder folder;
+  const fheres::test::Folder folder;
   const std::vector<double> doubles{0.1, -2.5, 1e-300, 3};
   const std::vector<float> floats{0.25F, -7.5F, 1e-30F};
   CHECK(read_numbers(folder.write("a.npy", npy(header("<f8", "4,"), raw(doubles))), 4) == doubles);
@@ -60,7 +60,7 @@ TEST_CASE("numbers come out of each kind of file as they went in") {
 }
 
 TEST_CASE("hostile number files are refused with their figures") {
-  const test::Folder folder;
+  const fheres::test::Folder folder;
   const auto refused = [&](const std::string& name, const std::string& bytes, const std::string& why) {
     const std::string message = message_of(folder.write(name, bytes));
     CAPTURE(message);
@@ -110,7 +110,7 @@ TEST_CASE("number files with random damage give numbers or a refusal") {
   const std::uint64_t seed = 5;
   CAPTURE(seed);
   std::mt19937_64 random(seed);
-  const test::Folder folder;
+  const fheres::test::Folder folder;
   const std::string good = npy(header("<f8", "4,"), raw<double>({0.1, -2.5, 1e-300, 3}));
   for (int round = 0; round < 500; ++round) {
     std::string bytes = good;

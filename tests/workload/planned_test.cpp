@@ -46,7 +46,7 @@ std::string only_problem(const Workload& workload, const Program& program) {
 
 TEST_CASE("a workload that follows a program does what the program does, under the program's budgets") {
   const Workload workload = two_stages();
-  Program program = test::program_of(workload);
+  Program program = fheres::test::program_of(workload);
   program.world.locations[0].budget = 6 * kGranule;
   const Planned planned = follow(workload, program);
   REQUIRE(planned.workload);
@@ -61,7 +61,7 @@ TEST_CASE("a workload that follows a program does what the program does, under t
 
 TEST_CASE("values are found by name, in whatever order the program has them") {
   const Workload workload = two_stages();
-  Program program = test::program_of(workload);
+  Program program = fheres::test::program_of(workload);
   std::swap(program.world.values[0], program.world.values[1]);
   for (ProgramStage& stage : program.stages)
     for (auto* list : {&stage.reclaim, &stage.enter, &stage.prefetch, &stage.exit})
@@ -73,7 +73,7 @@ TEST_CASE("values are found by name, in whatever order the program has them") {
 
 TEST_CASE("a program of another workload is refused, and says what differs") {
   const Workload workload = two_stages();
-  const Program good = test::program_of(workload);
+  const Program good = fheres::test::program_of(workload);
   Program program = good;
   program.world.values[1].spec.storage_bytes = 8 * kGranule;
   CHECK(only_problem(workload, program) ==

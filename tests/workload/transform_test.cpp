@@ -15,7 +15,7 @@ namespace {
 using Texts = std::vector<std::string>;
 
 /// x, four diagonals, rotation keys for 1, 2 and 4 steps, a conjugation key.
-WorkloadDraft draft() {
+WorkloadDraft transform_draft() {
   WorkloadDraft result;
   result.metadata.name.text = "test";
   result.world.parameters = ParametersDraft{*scheme::find_preset("test-slots512-scale40-levels4"), {}};
@@ -52,7 +52,7 @@ Bytes bytes(const Workload& workload, const char* name) {
 }  // namespace
 
 TEST_CASE("rotate_many is a rotation for each result, with the workspace of all with the first") {
-  WorkloadDraft d = draft();
+  WorkloadDraft d = transform_draft();
   std::vector<OperationDraft> body = rotate_many("x", {{"a", "rot1"}, {"b", "conj"}, {"c", "rot4"}});
   body.push_back(operation("s", "add", {"a", "c"}));
   d.stages = {stage("one", body, {"b", "s"})};
@@ -86,7 +86,7 @@ TEST_CASE("all results of rotate_many stand before it is done, so the last one i
 }
 
 TEST_CASE("a result of rotate_many is no operand of another one of the same operation") {
-  WorkloadDraft d = draft();
+  WorkloadDraft d = transform_draft();
   std::vector<OperationDraft> body = rotate_many("x", {{"a", "rot1"}, {"b", "rot2"}});
   body[1].operands[0].text = "a";
   d.stages = {stage("one", body, {"b"})};
@@ -94,14 +94,14 @@ TEST_CASE("a result of rotate_many is no operand of another one of the same oper
 }
 
 TEST_CASE("rotate_many without results is told how to write them") {
-  WorkloadDraft d = draft();
+  WorkloadDraft d = transform_draft();
   d.stages = {stage("one", {operation("a", "rotate_many", {"x"}, "rot1")}, {"a"})};
   CHECK(problems(d) == Texts{"FHR0402: `rotate_many` gives several results, and one is named"});
 }
 
 TEST_CASE(
     "the keys of rotate_many are made at the level where it runs, and refused where they do not serve it") {
-  WorkloadDraft d = draft();
+  WorkloadDraft d = transform_draft();
   std::vector<OperationDraft> body{operation("p", "multiply_plain", {"x", "d0"}),
                                    operation("q", "rescale", {"p"})};
   for (const OperationDraft& turn : rotate_many("q", {{"a", "rot1"}, {"b", "rot2"}})) body.push_back(turn);
@@ -114,7 +114,7 @@ TEST_CASE(
 }
 
 TEST_CASE("linear_transform finds its keys, orders its diagonals, and needs what scheme says") {
-  WorkloadDraft d = draft();
+  WorkloadDraft d = transform_draft();
   // 5 = 4 + 1: the baby steps 0, 1, 2 and the giant steps 0, 4.
   d.stages = {stage("one", {transform("y", "x", {{5, "d5"}, {0, "d0"}, {2, "d2"}, {1, "d1"}}, 4)}, {"y"})};
   const Workload workload = good(d);
@@ -144,38 +144,38 @@ TEST_CASE("linear_transform finds its keys, orders its diagonals, and needs what
 
 TEST_CASE(
     "a linear transform refuses diagonals that stand twice, have no key, or are encoded for another use") {
-  WorkloadDraft d = draft();
+  WorkloadDraft d = transform_draft();
   d.stages = {stage("one", {transform("y", "x", {{0, "d0"}, {512, "d1"}}, 4)}, {"y"})};
   CHECK(problems(d) == Texts{"FHR0409: diagonal 0 of 512 stands twice"});
 
-  d = draft();
+  d = transform_draft();
   d.stages = {stage("one", {transform("y", "x", {{3, "d0"}, {9, "d1"}}, 4)}, {"y"})};
   CHECK(problems(d) == Texts{"FHR0403: no rotation keys for 3, 8 steps are among the values"});
 
-  d = draft();
+  d = transform_draft();
   d.stages = {stage("one", {transform("y", "x", {{1, "d0"}, {5, "d0"}}, 4)}, {"y"})};
   CHECK(problems(d) ==
         Texts{"FHR0409: `d0` is a diagonal of the giant step 4 here and a diagonal of the giant "
               "step 0, and is encoded for one of them"});
 
-  d = draft();
+  d = transform_draft();
   d.stages = {stage(
       "one", {operation("p", "multiply_plain", {"x", "d1"}), transform("y", "x", {{1, "d1"}}, 4)}, {"y"})};
   CHECK(problems(d) ==
         Texts{"FHR0409: `d1` is a diagonal of the giant step 0 here and no diagonal, and is encoded "
               "for one of them"});
 
-  d = draft();
+  d = transform_draft();
   d.stages = {stage("one", {operation("y", "linear_transform", {"x"})}, {"y"})};
   CHECK(problems(d) == Texts{"FHR0402: `linear_transform` has no diagonals"});
 
-  d = draft();
+  d = transform_draft();
   d.stages = {stage("one", {transform("y", "x", {{1, "rot1"}}, 4)}, {"y"})};
   CHECK(problems(d) == Texts{"FHR0303: `rot1` is a rotation key, expected a plaintext"});
 }
 
 TEST_CASE("R66: a compact plaintext is a value of one word a coefficient, and one that is expanded from it") {
-  WorkloadDraft d = draft();
+  WorkloadDraft d = transform_draft();
   for (ValueDraft& item : d.world.values) item.compact = item.kind == ValueKind::plaintext;
   d.stages = {stage("one", {transform("t", "x", {{0, "d0"}, {5, "d5"}}, 4)}, {"t"}),
               stage("two", {operation("p", "multiply_plain", {"x", "d1"})}, {"p"})};
@@ -201,7 +201,7 @@ TEST_CASE("R66: a compact plaintext is a value of one word a coefficient, and on
 }
 
 TEST_CASE("a plaintext that needs more than a word is not compact") {
-  WorkloadDraft d = draft();
+  WorkloadDraft d = transform_draft();
   d.world.values.push_back(value("bias", ValueKind::plaintext));
   d.world.values.back().for_addition = true;
   d.world.values.back().compact = true;
@@ -214,7 +214,7 @@ TEST_CASE("a plaintext that needs more than a word is not compact") {
 }
 
 TEST_CASE("an output that need not be checked says so") {
-  WorkloadDraft d = draft();
+  WorkloadDraft d = transform_draft();
   d.stages = {stage("one", rotate_many("x", {{"a", "rot1"}, {"b", "rot2"}}), {"a", "b"})};
   d.stages[0].unchecked = {"a"};
   const Workload workload = good(d);
