@@ -149,7 +149,7 @@ class Core : public std::enable_shared_from_this<Core> {
     memory::Block block;
     Bytes compacted = 0;
   };
-  Made make_block(Location at, Bytes bytes);
+  Made make_block(Location at, Bytes bytes, memory::End end = memory::End::low);
   void gather(Location at, Bytes bytes);
   void warn(const std::string& message) const noexcept;
   std::optional<memory::DeviceMemory> observe(std::optional<Location> at) const noexcept;

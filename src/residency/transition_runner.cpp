@@ -77,7 +77,7 @@ class Runner {
   }
 
   memory::Block make(Location at, Bytes bytes) {
-    Core::Made made = core_.make_block(at, bytes);
+    Core::Made made = core_.make_block(at, bytes, end_for(t_));
     compacted_ += made.compacted;
     return std::move(made.block);
   }
