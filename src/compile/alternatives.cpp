@@ -17,6 +17,8 @@ namespace {
 
 using workload::Question;
 
+/// Beyond so many rows and columns the joint relaxation takes too long.
+constexpr std::size_t kLargestJoint = 60'000;
 constexpr int kSteps = 400;  // of the volume algorithm, where there is no solver
 
 /// Before each stage: the sum of the prices of the stages before it.
@@ -163,6 +165,56 @@ Alternatives::Priced Alternatives::priced(const Prices& prices) const {
     result.rest -= terms.front();
   }
   return result;
+}
+
+/// What `priced` adds up, as a linear program's rows and columns.
+Joint Alternatives::joint() const {
+  const Problem& problem = first();
+  Joint joint;
+  joint.stages = problem.stages;
+  for (std::size_t r = 0; r < problem.rooms.size(); ++r) {
+    joint.free.push_back(problem.rooms[r].free);
+    joint.placed_free.push_back(static_cast<std::int64_t>(problem.rooms[r].budget) -
+                                static_cast<std::int64_t>(placed_always(r)));
+  }
+  joint.rest.problem = &problem;
+  for (std::size_t lane = 0; lane < problem.lanes.size(); ++lane)
+    if (!versions_.front().workload.world.values[problem.lanes[lane].value].question)
+      joint.rest.lanes.push_back(lane);
+  for (std::size_t q = 0; q < questions().size(); ++q) {
+    auto& parts = joint.questions.emplace_back();
+    for (std::size_t k = 0; k < variants(q); ++k) {
+      const Version& version = versions_[k];
+      Joint::Part& part = parts.emplace_back();
+      part.problem = &version.problem;
+      part.lanes = version.lanes[q];
+      const auto take = [&](Location at, std::size_t s, Bytes bytes) {
+        if (const auto room = problem.room_at(at))
+          part.taken.push_back({*room, s, s, static_cast<std::int64_t>(bytes)});
+      };
+      if (questions()[q].about == Question::About::stage)
+        for (const workload::Reservation& item : version.workload.stages[stage_of_[q]].reserve)
+          take(item.spec.at, stage_of_[q], round_up_to_granule(item.spec.bytes));
+      for (const std::size_t l : part.lanes) {
+        const Lane& lane = version.problem.lanes[l];
+        part.compulsory += lane.compulsory;
+        for (const std::size_t s : lane.uses)
+          take(lane.at, s, version.workload.world.values[lane.value].spec.storage_bytes);
+      }
+      for (std::size_t r = 0; r < problem.rooms.size(); ++r)
+        part.placed.push_back(static_cast<std::int64_t>(placed_[q][k * problem.rooms.size() + r]));
+    }
+    // What its first variant takes was taken from what is free.
+    for (const Joint::Taken& item : parts.front().taken) joint.free[item.room][item.first] += item.bytes;
+  }
+  return joint;
+}
+
+Alternatives::Best Alternatives::best_prices() const {
+  const Joint question = joint();
+  if (question.size() > kLargestJoint) return {};
+  JointPrices solved = solve_joint(question);
+  return {std::move(solved.prices), std::move(solved.shares)};
 }
 
 Bytes Alternatives::bound(const Priced& priced, const std::vector<std::optional<std::size_t>>& fixed) const {

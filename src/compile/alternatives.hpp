@@ -10,6 +10,7 @@
 #include <fheres/workload/variants.hpp>
 
 #include "problem.hpp"
+#include "relaxation.hpp"
 
 namespace fheres::compile {
 
@@ -45,6 +46,13 @@ class Alternatives {
   Priced with_placement(Priced priced) const;
   /// No plan moves less whose questions are answered as `fixed` says; where it says nothing, they may have any answer.
   Bytes bound(const Priced& priced, const std::vector<std::optional<std::size_t>>& fixed) const;
+  /// Prices at which that is as strong as prices alone make it, and a selection near to what they are of: its relaxation.
+  /// Empty without a solver.
+  struct Best {
+    Prices prices;
+    std::vector<std::vector<double>> shares;  // by question and variant
+  };
+  Best best_prices() const;
   /// The cheapest variant of each question at these prices, the first of equals.
   static Selection cheapest(const Priced& priced);
 
@@ -72,6 +80,7 @@ class Alternatives {
   const Problem& first() const { return versions_.front().problem; }
   Wide term(const Version& version, std::size_t question, const std::vector<std::vector<Wide>>& sums) const;
   Loads loads(const Version& version, std::size_t question) const;
+  Joint joint() const;
   Selection least_at(Place place) const;
   void place_loads();
   Bytes placed_always(std::size_t room) const;

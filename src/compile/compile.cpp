@@ -25,6 +25,8 @@ namespace {
 
 /// Where a plan needs more room than charges alone say, as many times it is made again with less to spend there.
 constexpr int kRepairs = 24;
+/// So many times in the stage where there was no piece, and then in all that are alike.
+constexpr int kApart = 4;
 /// Beyond so many stages times values the controller is not asked: a decision costs what the world is large.
 constexpr std::size_t kControllerLimit = 4'000'000;
 
@@ -36,13 +38,13 @@ using Maker = std::function<Choice(const std::vector<Room>&)>;
 
 class Compiler {
  public:
-  Compiler(const Workload& workload, const CompileOptions& options)
-      : workload_(workload), options_(options), problem_(make_problem(workload)) {}
+  Compiler(const Workload& workload, const CompileOptions& options, bool quick)
+      : workload_(workload), options_(options), quick_(quick), problem_(make_problem(workload)) {}
 
   Outcome run() {
     if (auto infeasible = find_certificate(workload_, problem_)) return std::move(*infeasible);
     if (auto infeasible = find_joint_certificate(workload_, problem_)) return std::move(*infeasible);
-    try_controller();
+    if (!quick_) try_controller();
     const std::vector<std::size_t> order = by_value(problem_);
     const auto furthest = [&](const std::vector<Room>& rooms) { return furthest_next_use(problem_, rooms); };
     try_choices("furthest-next-use", furthest);
@@ -52,11 +54,6 @@ class Compiler {
       improve(choice, problem_, kExchanges);
       return choice;
     });
-    if (!best_ && std::any_of(workload_.world.values.begin(), workload_.world.values.end(),
-                              [](const workload::Value& value) { return value.backing.has_value(); })) {
-      expand_first_ = true;
-      try_choices("furthest-next-use, expanding first", furthest);
-    }
     const Bound bound(problem_);
     const Branched branched =
         branch_and_bound(problem_, bound, moved(), node_limit(bound),
@@ -64,6 +61,7 @@ class Compiler {
                            offer(method, intervals, exchange);
                            return moved();
                          });
+    if (quick_ && !best_) try_controller();
     if (!best_) return Inconclusive{std::move(attempts_), nothing_found()};
     if (options_.minimize == CompileOptions::Minimize::time) leave_room_ahead();
     finish(branched);
@@ -163,21 +161,24 @@ class Compiler {
 
   void try_choices(const char* method, const Maker& make, std::vector<Room> rooms) {
     std::optional<std::size_t> stuck;
+    int apart = 0;  // refusals for want of one piece
     for (int round = 0; round < kRepairs; ++round) {
       const Choice choice = make(rooms);
       Replay replayed;
       if (choice.feasible()) {
-        workload::Program program = route(workload_, problem_, choice.kept(), expand_first_);
-        replayed = replay(program);
+        Routed routed = route(workload_, problem_, choice.kept());
+        replayed = replay(routed.program);
         if (replayed.feasible) {
-          accept(method, std::move(program), std::move(replayed));
+          accept(method, std::move(routed.program), std::move(replayed));
           return;
         }
+        if (tighten(rooms, routed.shortages)) continue;
       } else {
         replayed.reason = "what has to stay leaves no room";
       }
       stuck = replayed.stage;
-      if (!tighten(rooms, replayed)) {
+      const bool pieces = replayed.refusal && replayed.refusal->rule == residency::Refusal::Rule::fragmented;
+      if (!tighten(rooms, replayed, pieces && ++apart > kApart)) {
         attempts_.push_back({method, {}, replayed.reason, stuck});
         return;
       }
@@ -206,17 +207,40 @@ class Compiler {
     }
   }
 
-  /// False where the refusal is not about room in a stage.
-  bool tighten(std::vector<Room>& rooms, const Replay& replayed) const {
-    if (!replayed.stage || !replayed.refusal || replayed.refusal->rule != residency::Refusal::Rule::budget)
-      return false;
+  /// Wherever charges alone say that there is none, at once. False where they do not.
+  bool tighten(std::vector<Room>& rooms, const std::vector<Shortage>& shortages) const {
+    for (const Shortage& item : shortages)
+      if (const auto room = problem_.room_at(item.at))
+        rooms[*room].free[item.stage] -= static_cast<std::int64_t>(item.bytes);
+    return !shortages.empty();
+  }
+
+  /// False where the refusal is not about room in a stage. `everywhere`: as much less in each stage that something may be
+  /// expanded in, for the copy of its backing keeps the room apart in each.
+  bool tighten(std::vector<Room>& rooms, const Replay& replayed, bool everywhere) const {
+    if (!replayed.stage || !replayed.refusal) return false;
     const residency::Refusal& refusal = *replayed.refusal;
     const auto room = problem_.room_at(refusal.at);
     if (!room) return false;
-    const Bytes needed = refusal.used + refusal.reserved + refusal.requested;
-    if (needed <= refusal.budget) return false;
-    rooms[*room].free[*replayed.stage] -= static_cast<std::int64_t>(needed - refusal.budget);
-    return true;
+    Bytes lacks = 0;
+    if (refusal.rule == residency::Refusal::Rule::budget) {
+      const Bytes needed = refusal.used + refusal.reserved + refusal.requested;
+      lacks = needed - std::min(needed, refusal.budget);
+    } else if (refusal.rule == residency::Refusal::Rule::fragmented) {
+      // With so much more free there is a piece, wherever the blocks in the way are.
+      lacks = refusal.requested - std::min(refusal.requested, refusal.largest_free);
+    }
+    for (std::size_t s = 0; s < problem_.stages; ++s)
+      if (s == *replayed.stage || (everywhere && expands(s, refusal.at)))
+        rooms[*room].free[s] -= static_cast<std::int64_t>(lacks);
+    return lacks != 0;
+  }
+
+  bool expands(std::size_t stage, Location at) const {
+    const auto& required = workload_.stages[stage].require;
+    return std::any_of(required.begin(), required.end(), [&](const workload::Requirement& item) {
+      return item.at == at && workload_.world.values[item.value].backing;
+    });
   }
 
   void consider(const char* method, workload::Program program) {
@@ -287,12 +311,12 @@ class Compiler {
 
   const Workload& workload_;
   const CompileOptions& options_;
+  const bool quick_;
   const Problem problem_;
   std::optional<workload::Program> best_;
   Replay best_replay_;
   std::string best_method_;
   std::vector<Attempt> attempts_;
-  bool expand_first_ = false;  // where nothing else replays
   struct Finalist {
     std::string method;
     workload::Program program;
@@ -303,8 +327,8 @@ class Compiler {
 
 }  // namespace
 
-Outcome compile_as_it_is(const Workload& workload, const CompileOptions& options) {
-  return Compiler(workload, options).run();
+Outcome compile_as_it_is(const Workload& workload, const CompileOptions& options, bool quick) {
+  return Compiler(workload, options, quick).run();
 }
 
 Outcome compile(const workload::Workload& workload, const CompileOptions& options) {

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
+#include <map>
+#include <optional>
 
 #include <fheres/base/check.hpp>
 
@@ -115,7 +118,142 @@ std::vector<double> Relaxation::shares() const {
   return {values, values + model_->columns};
 }
 
+namespace {
+
+/// Builds the joint relaxation column by column, and reads its prices.
+class JointModel {
+ public:
+  explicit JointModel(const Joint& joint) : joint_(joint), rows_(joint.free.size() * joint.stages) {
+    for (const auto& room : joint.free)
+      for (const std::int64_t bytes : room) scale_ = std::max(scale_, std::abs(static_cast<double>(bytes)));
+    for (std::size_t room = 0; room < joint.free.size(); ++room)
+      for (std::size_t s = 0; s < joint.stages; ++s) add_row(room, s);
+    for (const std::int64_t bytes : joint.placed_free)
+      add_bounds(-COIN_DBL_MAX, static_cast<double>(bytes) / scale_);
+    add_part(joint.rest, add_column(0, 1, 1));
+    for (const auto& parts : joint.questions) {
+      const std::size_t one = add_bounds(1, 1);
+      for (const Joint::Part& part : parts) {
+        const std::size_t share = add_column(static_cast<double>(part.compulsory) / scale_, 0, 1);
+        put(one, share, 1);
+        shares_.push_back(share);
+        add_part(part, share);
+      }
+    }
+  }
+
+  JointPrices solve() {
+    ClpSimplex simplex;
+    CoinPackedMatrix matrix(true, row_of_.data(), column_of_.data(), entries_.data(),
+                            static_cast<CoinBigIndex>(entries_.size()));
+    matrix.setDimensions(static_cast<int>(row_lower_.size()), static_cast<int>(cost_.size()));
+    simplex.setLogLevel(0);
+    simplex.loadProblem(matrix, lower_.data(), upper_.data(), cost_.data(), row_lower_.data(),
+                        row_upper_.data());
+    simplex.dual();
+    JointPrices result;
+    if (!simplex.isProvenOptimal()) return result;
+    const double* dual = simplex.getRowPrice();
+    for (std::size_t room = 0; room < joint_.free.size(); ++room) {
+      auto& prices = result.prices.emplace_back(joint_.stages, 0);
+      for (std::size_t s = 0; s < joint_.stages; ++s) {
+        const std::size_t row = room * joint_.stages + s;
+        const double price = (s + 1 < joint_.stages ? dual[row + 1] : 0) - dual[row];
+        if (price > 0) prices[s] = std::llround(std::min(price, 64.0) * static_cast<double>(Bound::kOne));
+      }
+    }
+    const double* values = simplex.getColSolution();
+    std::size_t next = 0;
+    for (const auto& parts : joint_.questions) {
+      auto& shares = result.shares.emplace_back();
+      for (std::size_t k = 0; k < parts.size(); ++k) shares.push_back(values[shares_[next++]]);
+    }
+    return result;
+  }
+
+ private:
+  void put(std::size_t row, std::size_t column, double value) {
+    row_of_.push_back(static_cast<int>(row));
+    column_of_.push_back(static_cast<int>(column));
+    entries_.push_back(value);
+  }
+  std::size_t add_bounds(double lower, double upper) {
+    row_lower_.push_back(lower);
+    row_upper_.push_back(upper);
+    return row_lower_.size() - 1;
+  }
+  std::size_t add_column(double cost, double lower, double upper) {
+    cost_.push_back(cost);
+    lower_.push_back(lower);
+    upper_.push_back(upper);
+    return cost_.size() - 1;
+  }
+
+  /// What is taken and what is left of a stage's room, less that of the stage before.
+  void add_row(std::size_t room, std::size_t s) {
+    const std::int64_t before = s == 0 ? 0 : joint_.free[room][s - 1];
+    const double more = static_cast<double>(joint_.free[room][s] - before) / scale_;
+    const std::size_t row = add_bounds(more, more);
+    const std::size_t slack = add_column(0, 0, COIN_DBL_MAX);
+    put(row, slack, 1);
+    if (s + 1 < joint_.stages) put(row + 1, slack, -1);
+  }
+
+  void add_part(const Joint::Part& part, std::size_t share) {
+    std::map<std::size_t, double> changes;  // by row
+    const auto take = [&](std::size_t room, std::size_t first, std::size_t last, double bytes) {
+      changes[room * joint_.stages + first] += bytes / scale_;
+      if (last + 1 < joint_.stages) changes[room * joint_.stages + last + 1] -= bytes / scale_;
+    };
+    for (const Joint::Taken& item : part.taken)
+      take(item.room, item.first, item.last, static_cast<double>(item.bytes));
+    for (const std::size_t l : part.lanes) {
+      const Lane& lane = part.problem->lanes[l];
+      std::optional<std::size_t> once;
+      if (lane.offload != 0) {
+        once = add_column(static_cast<double>(lane.offload) / scale_, 0, 1);
+      }
+      for (const std::size_t i : lane.intervals) {
+        const Interval& item = part.problem->intervals[i];
+        if (!item.forced && item.cost == 0 && !once) continue;  // it goes
+        const double bytes = static_cast<double>(item.least_charge);
+        take(item.room, item.first, item.last, bytes);
+        if (item.forced) continue;
+        const std::size_t goes = add_column(static_cast<double>(item.cost) / scale_, 0, 1);
+        const std::size_t row = item.room * joint_.stages + item.first;
+        put(row, goes, -bytes / scale_);
+        if (item.last + 1 < joint_.stages) put(row + item.last + 1 - item.first, goes, bytes / scale_);
+        at_most(goes, share);
+        if (once) at_most(goes, *once);
+      }
+    }
+    for (const auto& [row, change] : changes)
+      if (change != 0) put(row, share, change);
+    for (std::size_t room = 0; room < part.placed.size(); ++room)
+      if (part.placed[room] != 0) put(rows_ + room, share, static_cast<double>(part.placed[room]) / scale_);
+  }
+
+  void at_most(std::size_t column, std::size_t other) {
+    const std::size_t row = add_bounds(-COIN_DBL_MAX, 0);
+    put(row, column, 1);
+    put(row, other, -1);
+  }
+
+  const Joint& joint_;
+  const std::size_t rows_;  // of rooms
+  double scale_ = 1;        // so that charges are at most 1
+  std::vector<int> row_of_, column_of_;
+  std::vector<double> entries_, cost_, lower_, upper_, row_lower_, row_upper_;
+  std::vector<std::size_t> shares_;
+};
+
+}  // namespace
+
+JointPrices solve_joint(const Joint& joint) { return JointModel(joint).solve(); }
+
 #else
+
+JointPrices solve_joint(const Joint&) { return {}; }
 
 struct Relaxation::Model {};
 Relaxation::Relaxation(const Problem&, const Bound& bound) : bound_(bound) { FHERES_CHECK(available()); }
@@ -129,5 +267,15 @@ std::vector<std::int64_t> Relaxation::prices() const {
 std::vector<double> Relaxation::shares() const { return {}; }
 
 #endif
+
+std::size_t Joint::size() const {
+  std::size_t sum = free.size() * stages;
+  const auto add = [&](const Part& part) {
+    for (const std::size_t lane : part.lanes) sum += 2 * part.problem->lanes[lane].intervals.size() + 1;
+  };
+  add(rest);
+  for (const auto& parts : questions) std::for_each(parts.begin(), parts.end(), add);
+  return sum;
+}
 
 }  // namespace fheres::compile

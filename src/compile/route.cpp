@@ -19,38 +19,38 @@ using Verb = NamedAction::Verb;
 class Router {
  public:
   Router(const Workload& workload, const Problem& problem, const std::vector<char>& kept)
-      : workload_(workload),
-        problem_(problem),
-        program_(skeleton(workload)),
-        places_(values().size()),
-        backs_(values().size(), 0) {
+      : workload_(workload), problem_(problem), places_(values().size()), backs_(values().size(), 0) {
     for (const auto& [at, budget] : workload.world.budgets()) free_[at] = static_cast<std::int64_t>(budget);
     for (ValueIndex v = 0; v < values().size(); ++v)
       if (!values()[v].produced_by)
         for (const Location at : values()[v].at) arrive(v, at);
     for (const Value& value : values())
       if (value.backing) backs_[*value.backing] = 1;
+    routed_.program = skeleton(workload);
     leaves_.resize(problem.stages + 1);
     for (std::size_t i = 0; i < problem.intervals.size(); ++i)
       if (!kept[i]) leaves_[problem.intervals[i].first].push_back(problem.intervals[i].lane);
   }
 
-  Program run(bool expand_first) {
-    for (std::size_t s = 0; s < problem_.stages; ++s) {
-      const Stage& stage = workload_.stages[s];
-      ProgramStage& out = program_.stages[s];
-      if (s == 0) leave(leaves_[0], out.reclaim);
-      if (expand_first) enter(stage, out.reclaim, /*expansions_only=*/true);
+  Routed run() {
+    for (stage_ = 0; stage_ < problem_.stages; ++stage_) {
+      const Stage& stage = workload_.stages[stage_];
+      ProgramStage& out = routed_.program.stages[stage_];
+      if (stage_ == 0) leave(leaves_[0], out.reclaim);
+      const std::vector<Arrival> arrivals = arrivals_of(stage);
+      for (const Arrival& item : arrivals)
+        if (item.early) bring(item, out.reclaim);
       for (const workload::Reservation& item : stage.reserve) charge(item.spec.at, item.spec.bytes);
-      enter(stage, out.enter);
+      for (const Arrival& item : arrivals)
+        if (!item.early) bring(item, out.enter);
       for (const workload::Output& output : stage.outputs) arrive(output.value, *stage.at);
       // What is produced was charged with its reservation, so both charges stand here for a moment: as an upper bound.
       for (const workload::Reservation& item : stage.reserve) discharge(item.spec.at, item.spec.bytes);
-      leave(leaves_[s + 1], out.exit);
+      leave(leaves_[stage_ + 1], out.exit);
       for (const workload::Operand& item : stage.release)
         while (!places_[item.index].empty()) depart(item.index, *places_[item.index].begin());
     }
-    return std::move(program_);
+    return std::move(routed_);
   }
 
  private:
@@ -96,28 +96,62 @@ class Router {
     });
   }
 
-  void enter(const Stage& stage, std::vector<NamedAction>& actions, bool expansions_only = false) {
+  /// Something that a stage requires and that is not there.
+  struct Arrival {
+    ValueIndex value = 0;
+    Location at = Location::pageable_host();
+    bool early = false;  // before reservations are admitted
+  };
+
+  std::vector<Arrival> arrivals_of(const Stage& stage) const {
     std::vector<workload::Requirement> missing;
     for (const workload::Requirement& item : stage.require)
-      if (places_[item.value].count(item.at) == 0 &&
-          (!expansions_only || (beside(item.value, item.at) > 0 && !needs_backing(stage, item))))
-        missing.push_back(item);
+      if (places_[item.value].count(item.at) == 0) missing.push_back(item);
     std::stable_sort(missing.begin(), missing.end(), [&](const auto& a, const auto& b) {
       if (backs_[a.value] != backs_[b.value]) return backs_[a.value] > backs_[b.value];
       return beside(a.value, a.at) > beside(b.value, b.at);
     });
-    for (const workload::Requirement& item : missing) bring(item.value, item.at, actions);
+    std::map<Location, Bytes> more;  // charged from the stage's beginning to the arrival
+    for (const workload::Reservation& item : stage.reserve)
+      more[item.spec.at] += round_up_to_granule(item.spec.bytes);
+    std::vector<Arrival> arrivals;
+    for (const workload::Requirement& item : missing) {
+      const Bytes both = bytes(item.value) + beside(item.value, item.at);
+      const bool expands = both > bytes(item.value) && !needs_backing(stage, item);
+      arrivals.push_back({item.value, item.at, expands && !has_room(item.at, more[item.at] + both)});
+      more[item.at] += bytes(item.value);
+    }
+    return arrivals;
   }
 
-  void bring(ValueIndex v, Location at, std::vector<NamedAction>& actions) {
+  void bring(const Arrival& item, std::vector<NamedAction>& actions) {
+    const ValueIndex v = item.value;
+    const Location at = item.at;
     const std::optional<Location> from = nearest(v, at);
+    const Bytes meanwhile = beside(v, at);
+    arrive(v, at);
+    note_shortage(at, meanwhile);
     if (exclusive(v) && from) {
       actions.push_back({Verb::move, v, at, from, {}});
-      arrive(v, at);
       depart(v, *from);
     } else {
       actions.push_back({Verb::ensure, v, at, from, {}});
-      arrive(v, at);
+    }
+  }
+
+  /// `meanwhile`: charged beside what is there.
+  void note_shortage(Location at, Bytes meanwhile) {
+    const auto found = free_.find(at);
+    if (found == free_.end()) return;
+    const std::int64_t lacks = static_cast<std::int64_t>(meanwhile) - found->second;
+    if (lacks <= 0) return;
+    std::vector<Shortage>& list = routed_.shortages;
+    auto last = std::find_if(list.rbegin(), list.rend(),
+                             [&](const Shortage& item) { return item.stage != stage_ || item.at == at; });
+    if (last == list.rend() || last->stage != stage_) {
+      list.push_back({stage_, at, static_cast<Bytes>(lacks)});
+    } else {
+      last->bytes = std::max(last->bytes, static_cast<Bytes>(lacks));
     }
   }
 
@@ -167,7 +201,8 @@ class Router {
 
   const Workload& workload_;
   const Problem& problem_;
-  Program program_;
+  Routed routed_;
+  std::size_t stage_ = 0;
   std::vector<std::set<Location>> places_;        // by value
   std::vector<char> backs_;                       // by value: others are expanded from it
   std::map<Location, std::int64_t> free_;         // of budgeted locations
@@ -210,9 +245,8 @@ Program skeleton(const Workload& workload) {
   return program;
 }
 
-Program route(const Workload& workload, const Problem& problem, const std::vector<char>& kept,
-              bool expand_first) {
-  return Router(workload, problem, kept).run(expand_first);
+Routed route(const Workload& workload, const Problem& problem, const std::vector<char>& kept) {
+  return Router(workload, problem, kept).run();
 }
 
 }  // namespace fheres::compile

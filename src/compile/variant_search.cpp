@@ -22,7 +22,7 @@ using workload::VariantEvidence;
 
 /// Selections that are compiled in a search, for workloads of so many stages and values: a constant, so that equal
 /// inputs give equal answers.
-constexpr std::size_t kWork = 30'000;
+constexpr std::size_t kWork = 60'000;
 constexpr std::size_t kMostSelections = 300;
 /// Up to so many stages times values each selection is compiled with a few nodes; beyond, with none.
 constexpr std::size_t kSmall = 2'000;
@@ -34,6 +34,8 @@ constexpr std::size_t kMostBranched = 24;
 constexpr std::size_t kMostNodes = 20'000;
 /// Other variants whose plans are looked at for the evidence alone.
 constexpr std::size_t kTold = 12;
+/// Selections that may be compiled, whatever was before, to give stages their larger variants again.
+constexpr std::size_t kEnlarged = 40;
 /// How often prices are asked for the cheapest variants, and those for new prices.
 constexpr int kPricings = 6;
 
@@ -55,18 +57,15 @@ class Search {
     if (auto infeasible = alternatives_.certificate()) return std::move(*infeasible);
     const Selection first(alternatives_.questions().size(), 0);
     visit(first);
+    follow_best();
     follow_prices(first);
     follow_prices(alternatives_.smallest());
     // What comes and goes needs room that prices do not see; values in their first variants need none beside themselves.
-    visit(in_small_stages(Alternatives::cheapest(priced_.back())));
-    for (std::size_t k = 0; k < alternatives_.most_variants(); ++k) {
-      const Selection alike = values_alike(k);
-      visit(alike);
-      visit(in_small_stages(alike));
-    }
+    for (std::size_t k = 0; k < alternatives_.most_variants(); ++k) try_values(values_alike(k));
     if (!best_) repair();
     if (!best_) return nothing_found();
     exchange();
+    enlarge_stages();
     const Bytes lower = branch();
     return finish(lower);
   }
@@ -102,7 +101,7 @@ class Search {
 
   Visited look_at(const Selection& selection) const {
     Visited result;
-    const Outcome outcome = compile_as_it_is(alternatives_.with(selection), quick_);
+    const Outcome outcome = compile_as_it_is(alternatives_.with(selection), quick_, /*quick=*/true);
     if (const auto* made = std::get_if<Compiled>(&outcome)) {
       const workload::Evidence& evidence = *made->program.evidence;
       const auto changed = static_cast<std::size_t>(
@@ -126,14 +125,33 @@ class Search {
     return result;
   }
 
+  /// These variants of values. What a stage's variant saves is room alone, so bytes are looked for with the smallest.
+  void try_values(const Selection& selection) {
+    if (by_time()) visit(selection);
+    visit(in_small_stages(selection));
+  }
+
+  /// The variants that the joint relaxation has most of, and the cheapest at its prices.
+  void follow_best() {
+    const Alternatives::Best best = alternatives_.best_prices();
+    if (best.prices.empty()) return;
+    add_prices(best.prices);
+    Selection selection;
+    for (const auto& shares : best.shares)
+      selection.push_back(
+          static_cast<std::size_t>(std::max_element(shares.begin(), shares.end()) - shares.begin()));
+    try_values(selection);
+    try_values(Alternatives::cheapest(priced_.back()));
+  }
+
   /// The cheapest variants at the prices of a selection, those of that one, and so on.
   void follow_prices(Selection selection) {
-    visit(selection);
+    try_values(selection);
     for (int i = 0; i < kPricings; ++i) {
       if (!price(selection)) return;
-      visit(Alternatives::cheapest(priced_.back()));
+      try_values(Alternatives::cheapest(priced_.back()));
       selection = Alternatives::cheapest(priced_[priced_.size() - 2]);
-      visit(selection);
+      try_values(selection);
     }
   }
 
@@ -149,7 +167,7 @@ class Search {
   Selection in_small_stages(Selection selection) const {
     const Selection smallest = alternatives_.smallest();
     for (std::size_t q = 0; q < selection.size(); ++q)
-      if (alternatives_.questions()[q].about == workload::Question::About::stage) selection[q] = smallest[q];
+      if (about_stage(q)) selection[q] = smallest[q];
     return selection;
   }
 
@@ -157,9 +175,17 @@ class Search {
   bool price(const Selection& selection) {
     if (std::find(priced_for_.begin(), priced_for_.end(), selection) != priced_for_.end()) return false;
     priced_for_.push_back(selection);
-    priced_.push_back(alternatives_.priced(prices_of(make_problem(alternatives_.with(selection)))));
-    priced_.push_back(alternatives_.with_placement(priced_.back()));
+    add_prices(prices_of(make_problem(alternatives_.with(selection))));
     return true;
+  }
+
+  void add_prices(const Prices& prices) {
+    priced_.push_back(alternatives_.priced(prices));
+    priced_.push_back(alternatives_.with_placement(priced_.back()));
+  }
+
+  bool about_stage(std::size_t question) const {
+    return alternatives_.questions()[question].about == workload::Question::About::stage;
   }
 
   Bytes bound(const Fixed& fixed) const {
@@ -205,7 +231,7 @@ class Search {
     std::vector<Exchange> list;
     const Alternatives::Priced& priced = priced_.back();
     for (std::size_t q = 0; q < best_->size(); ++q)
-      for (std::size_t k = 0; k < priced.terms[q].size(); ++k)
+      for (std::size_t k = 0; k < priced.terms[q].size() && (by_time() || !about_stage(q)); ++k)
         if (k != (*best_)[q]) list.push_back({q, k, priced.terms[q][(*best_)[q]] - priced.terms[q][k]});
     std::stable_sort(list.begin(), list.end(),
                      [](const Exchange& a, const Exchange& b) { return a.saves > b.saves; });
@@ -224,6 +250,29 @@ class Search {
         if (visit(other) == nullptr) return;
       }
     }
+  }
+
+  /// Stages back to their first variant where that moves no more: many at once, and halves of them where that fails;
+  /// what is left to the largest group that does.
+  void enlarge_stages() {
+    if (by_time()) return;
+    std::vector<std::size_t> small;
+    for (std::size_t q = 0; q < best_->size(); ++q)
+      if (about_stage(q) && (*best_)[q] != 0) small.push_back(q);
+    left_ = std::max(left_, kEnlarged);
+    enlarge(small);
+    for (const std::size_t q : small)
+      for (std::size_t k = 1; k < (*best_)[q] && left_ != 0; ++k) enlarge({q}, k);
+  }
+
+  void enlarge(const std::vector<std::size_t>& stages, std::size_t variant = 0) {
+    if (stages.empty()) return;
+    Selection other = *best_;
+    for (const std::size_t q : stages) other[q] = variant;
+    if (visit(other) == nullptr || best_ == other || stages.size() == 1) return;
+    const auto middle = stages.begin() + static_cast<std::ptrdiff_t>(stages.size() / 2);
+    enlarge({stages.begin(), middle}, variant);
+    enlarge({middle, stages.end()}, variant);
   }
 
   bool may_help(const Exchange& item) const {

@@ -138,6 +138,32 @@ TEST_CASE("keys used at falling levels become one for each level where they cann
   CHECK(one.program.evidence->optimal());
 }
 
+TEST_CASE("where keys are held against each other, one relaxation of all variants bounds what any moves") {
+  // Eight rotations a level, with a key each, over and over: most of them have to come again, or in pieces.
+  constexpr int kKeys = 8;
+  std::string text = kParameters + fmt::format("locations: {{pinned-host: {{}}, cuda:0: {{budget: {}}}}}\n",
+                                               5 * key_bytes(0) / 2 + (2 * 8 + 4 * 5 + 2) * kLimb);
+  text += "policy: {fallback: {cuda:0: [pinned-host]}}\nchoose: [form, level]\nvalues:\n";
+  text += "  x0: {ciphertext: {message: {constant: 0.5}}, at: pinned-host, replica: exclusive}\n";
+  for (int k = 0; k < kKeys; ++k)
+    text += fmt::format("  k{0}: {{rotation_key: {{steps: {1}}}, at: pinned-host}}\n", k, k + 1);
+  text += "stages:\n";
+  int x = 0;
+  for (int level = 0; level < 3; ++level)
+    for (int k = 0; k < kKeys; ++k, ++x)
+      text += fmt::format(
+          "  - {{name: s{0}, at: cuda:0, body: [{1}: {{rotate: x{0}, key: k{2}}}{3}], outputs: [x{4}], "
+          "release: [x{0}]}}\n",
+          x, k + 1 < kKeys ? fmt::format("x{}", x + 1) : fmt::format("r{}", x), k,
+          k + 1 < kKeys ? "" : fmt::format(", x{}: {{mod_switch: r{}}}", x + 1, x), x + 1);
+  const workload::Workload workload = test::workload_of(text);
+  const compile::Compiled made = test::compiled(workload);
+  const workload::Evidence& evidence = *made.program.evidence;
+  MESSAGE(evidence.moved_bytes << " moved, bound " << evidence.lower_bound_bytes);
+  check_sound(made, workload);
+  if (evidence.bound == "lp") CHECK(evidence.moved_bytes * 100 <= evidence.lower_bound_bytes * 114);
+}
+
 TEST_CASE("a key switch in groups makes room for a stage that has none otherwise, and only there") {
   const workload::Workload roomy = test::workload_of(falling(6 * key_bytes(0), "choose: [key_switch]\n"));
   const compile::Compiled easy = test::compiled(roomy);
