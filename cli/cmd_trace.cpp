@@ -36,9 +36,13 @@ std::string convert(const report::Timeline& timeline, const std::string& format)
   return report::chrome_trace_text(timeline);
 }
 
+/// Most of a long report, and nothing of a timeline.
+constexpr std::string_view kUnread[] = {"decision", "actions", "reservations", "locations",
+                                        "peaks",    "outputs", "checks",       "final"};
+
 /// Nothing where the file is no report, after saying why.
 std::optional<report::Timeline> read(const std::string& file) {
-  auto json = read_json(file);
+  auto json = read_json(file, kUnread);
   try {
     if (const auto* read = std::get_if<report::Json>(&json)) return report::read_timeline(*read);
     say(fmt::format("fheres: {}: {}", file, std::get<std::string>(json)));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -23,7 +24,8 @@ class InputText {
 /// which nobody reads back; or why it is none, in words that go on after the file's name. What a hostile text can ask for is
 /// bounded: 64 levels, 5 million values.
 std::variant<report::Json, std::string> parse_json(std::string_view text);
-/// The same of a file, which may not be there.
-std::variant<report::Json, std::string> read_json(const std::string& file);
+/// The same of a file, which may not be there; what these keys hold, at any depth, is left out too.
+std::variant<report::Json, std::string> read_json(const std::string& file,
+                                                  std::span<const std::string_view> unread = {});
 
 }  // namespace fheres::cli
