@@ -17,6 +17,7 @@ mirror=$(apt-get indextargets --format '$(SITE) $(CODENAME)' 'Created-By: Packag
 [ -n "$mirror" ] || { echo "clean_system.sh: apt has no archive of $suite here: apt-get update" >&2; exit 2; }
 
 system=$(mktemp -d)
+chmod 755 "$system"  # for who does not run as root in there
 trap 'rm -rf --one-file-system "$system"' EXIT
 say "the packages"
 (cd "$build" && cpack -G DEB -B "$system/packages" >/dev/null)

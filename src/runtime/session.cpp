@@ -221,7 +221,7 @@ class Session {
     };
     try {
       phase_ = "enter";
-      if (run.decision) run.explanation = manager_->explain(run.plan);
+      if (run.decision) run.explanation = manager_->explain(run.plan, {}, residency::Detail::budgeted);
       annotated([&] { scope.enter(); });
       // What a plan promises is looked at once, by the scope.
       if (!run.decision) run.explanation = *scope.explanation();

@@ -26,7 +26,7 @@ class Browser:
             os.dup2(given[1], 4)
 
         self._process = subprocess.Popen(
-            [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--remote-debugging-pipe",
+            [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars", "--remote-debugging-pipe",
              f"--user-data-dir={folder}/profile", "about:blank"],
             stdin=subprocess.DEVNULL, stdout=self._log, stderr=self._log, preexec_fn=pipes, close_fds=False)
         os.close(to_browser)
