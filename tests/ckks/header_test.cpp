@@ -1,6 +1,6 @@
 #include <algorithm>
-#include <ctime>
 #include <cstring>
+#include <ctime>
 #include <random>
 #include <string>
 
