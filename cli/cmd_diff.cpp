@@ -1,4 +1,6 @@
 #include <filesystem>
+#include <functional>
+#include <future>
 #include <memory>
 
 #include <fmt/format.h>
@@ -20,50 +22,62 @@ struct DiffOptions {
   PlanningOptions planning;
 };
 
-/// A report is JSON; everything else is a document. Nothing, and a message, where the text is neither's.
-std::optional<compile::Movements> load_movements(const std::string& file, const DiffOptions& options) {
-  const auto invalid = [&](const documents::Loaded& loaded) {
-    report_invalid(file, loaded, options.common);
-    return std::nullopt;
-  };
-  std::optional<InputText> input;
-  try {
-    // Read once: it may be a pipe.
-    input.emplace(file);
-  } catch (const FileError&) {
-    return invalid(documents::load(file));
-  }
-  const std::size_t first = input->text().find_first_not_of(" \t\r\n");
-  if (first != std::string_view::npos && input->text()[first] == '{') {
-    const auto json = parse_json(input->text());
+/// What was found in a file, or how to say what is wrong with it: both files are read at once, and told of in order.
+struct Side {
+  std::optional<compile::Movements> movements{};
+  std::function<void()> complain{};
+};
+
+/// A report is JSON; everything else is a document. Says nothing, so that a thread may do it.
+Side load_movements(const std::string& file, const InputText& input, const DiffOptions& options) {
+  const std::size_t first = input.text().find_first_not_of(" \t\r\n");
+  if (first != std::string_view::npos && input.text()[first] == '{') {
+    auto json = parse_json(input.text());
     if (const auto* parsed = std::get_if<report::Json>(&json)) {
       auto read = report::movements_of(*parsed);
-      if (auto* movements = std::get_if<compile::Movements>(&read)) return std::move(*movements);
-      say(fmt::format("fheres: {}: {}", file, std::get<std::string>(read)));
-      return std::nullopt;
+      if (auto* movements = std::get_if<compile::Movements>(&read)) return {std::move(*movements), {}};
+      return {{}, [why = fmt::format("fheres: {}: {}", file, std::get<std::string>(read))] { say(why); }};
     }
   }
   const documents::LoadOptions how{options.planning.allow_outside, budgets_of(options.planning)};
-  const documents::Loaded loaded =
-      documents::load_text(input->text(), file, std::filesystem::path(file).parent_path(), how);
-  if (!loaded.model) return invalid(loaded);
-  if (const auto* program = std::get_if<workload::Program>(&*loaded.model))
-    return compile::movements_of(*program);
-  if (const auto* workload = std::get_if<workload::Workload>(&*loaded.model)) {
+  auto loaded = std::make_shared<documents::Loaded>(
+      documents::load_text(input.text(), file, std::filesystem::path(file).parent_path(), how));
+  if (!loaded->model) return {{}, [=, &options] { report_invalid(file, *loaded, options.common); }};
+  if (const auto* program = std::get_if<workload::Program>(&*loaded->model))
+    return {compile::movements_of(*program), {}};
+  if (const auto* workload = std::get_if<workload::Workload>(&*loaded->model)) {
     control::DecideOptions decide;
     decide.search_state_limit = options.planning.search_state_limit;
-    return compile::movements_of(*workload, decide);
+    return {compile::movements_of(*workload, decide), {}};
   }
-  refuse_kind(file, *loaded.model,
-              "cannot be compared, expected a Plan, a Workload, or the JSON of explain, decide or run; "
-              "`fheres decide --json` gives one",
-              options.common);
-  return std::nullopt;
+  return {{}, [=, &options] {
+            refuse_kind(
+                file, *loaded->model,
+                "cannot be compared, expected a Plan, a Workload, or the JSON of explain, decide or run; "
+                "`fheres decide --json` gives one",
+                options.common);
+          }};
+}
+
+/// Reads the file now, once, as it may be a pipe; what is in it is looked at meanwhile.
+std::future<Side> begin_to_load(const std::string& file, const DiffOptions& options) {
+  std::shared_ptr<InputText> input;
+  try {
+    input = std::make_shared<InputText>(file);
+  } catch (const FileError&) {
+    return std::async(std::launch::deferred, [&] {
+      return Side{{}, [&] { report_invalid(file, documents::load(file), options.common); }};
+    });
+  }
+  return std::async(std::launch::async, [&, input] { return load_movements(file, *input, options); });
 }
 
 ExitCode compare(const DiffOptions& options) {
-  const auto before = load_movements(options.before, options);
-  const auto after = load_movements(options.after, options);
+  auto first = begin_to_load(options.before, options), second = begin_to_load(options.after, options);
+  const Side sides[] = {first.get(), second.get()};
+  for (const Side& side : sides)
+    if (side.complain) side.complain();
+  const auto &before = sides[0].movements, &after = sides[1].movements;
   if (!before || !after) return ExitCode::invalid;
   const compile::Diff diff = compile::diff(*before, *after);
   if (options.common.json) {

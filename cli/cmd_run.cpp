@@ -200,9 +200,13 @@ ExitCode run(const RunOptions& options) {
 
   report::RunContext context{kVersion, options.file, sha256, name_of(*model)};
   if (planned) context.plan = planned->plan;
-  report::Json json = report::run_json(result, context);
   const bool repeated = options.repeat + options.warmup > 1 && !timings.stages_ns.empty();
-  if (repeated) json["timing"]["repeats"] = timings.json();
+  report::Json json;  // of a long run it is large, and most runs are only looked at
+  if (options.common.json || !options.report_file.empty() || !options.trace_file.empty() ||
+      !options.baseline.empty()) {
+    json = report::run_json(result, context);
+    if (repeated) json["timing"]["repeats"] = timings.json();
+  }
   ExitCode code = baseline->judge(exit_code_of(result), json);
   const bool written = write_or_say(options.report_file, [&] { return report::render(json); }) &
                        write_or_say(options.trace_file,

@@ -45,10 +45,12 @@ extern "C" void flag_on_signal(int signal) {
   }
 }
 
-void handle(void (*handler)(int)) {
+// A call that was interrupted goes on where the handler returns. Where it does not, a call that ends is what lets the
+// thread sanitizer run the handler, which it holds back while the process waits.
+void handle(void (*handler)(int), int flags) {
   struct sigaction action = {};
   action.sa_handler = handler;
-  action.sa_flags = SA_RESTART;
+  action.sa_flags = flags;
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
   struct sigaction before = {};
@@ -58,11 +60,11 @@ void handle(void (*handler)(int)) {
 
 }  // namespace
 
-void exit_when_interrupted() { handle(exit_on_signal); }
+void exit_when_interrupted() { handle(exit_on_signal, 0); }
 
 const std::atomic<bool>& interrupt_flag() {
   static const bool installed = [] {
-    handle(flag_on_signal);
+    handle(flag_on_signal, SA_RESTART);
     // Whoever started the process may have held them back, and a long run has to hear of them.
     sigset_t signals;
     sigemptyset(&signals);

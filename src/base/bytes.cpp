@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <array>
+#include <cctype>
 #include <limits>
 #include <stdexcept>
 
@@ -30,6 +32,21 @@ constexpr std::array kUnits{
 constexpr Bytes kLimit = Bytes{1} << 63;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/// Those that it may stand for: in other cases of letters, or by the first letter alone.
+std::string near_units(std::string_view text) {
+  const auto same = [](std::string_view a, std::string_view b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) {
+      return std::tolower(static_cast<unsigned char>(x)) == std::tolower(static_cast<unsigned char>(y));
+    });
+  };
+  std::string near;
+  for (const Unit& unit : kUnits)
+    if (unit.name != "KB" && (same(unit.name, text) || (text.size() == 1 && unit.name.size() > 1 &&
+                                                        same(unit.name.substr(0, 1), text))))
+      near += fmt::format("{}{}", near.empty() ? "" : " or ", unit.name);
+  return near;
+}
 
 }  // namespace
 
@@ -111,6 +128,8 @@ std::variant<Bytes, BadBytes> parse_bytes(std::string_view text) {
     if (scaled / divisor >= kLimit) return bad("it is 2^63 bytes or more");
     return static_cast<Bytes>(scaled / divisor);
   }
+  if (const std::string near = near_units(unit_text); !near.empty())
+    return bad(fmt::format("`{}` is not a unit; did you mean {}?", unit_text, near));
   return bad(fmt::format("`{}` is not a unit; expected B, kB, MB, GB, TB, KiB, MiB, GiB or TiB", unit_text));
 }
 

@@ -314,6 +314,15 @@ std::optional<Diagnostic> crowded_line(std::string_view text, const std::string&
   return std::nullopt;
 }
 
+/// What else is likely in a line that no parser reads.
+std::string cure_of(std::string_view line) {
+  if (line.substr(0, line.find_first_not_of(" \t")).find('\t') != std::string_view::npos)
+    return "a tab cannot indent, only blanks can";
+  if (line.find("${") != std::string_view::npos)
+    return "inside { } and [ ] a text with ${...} needs quotes: \"x${t}\"";
+  return {};
+}
+
 std::shared_ptr<const Node> parse_checked(std::string_view text, const std::string& file,
                                           const Limits& limits, std::vector<Diagnostic>& diagnostics) {
   const Positions positions(text, file);
@@ -323,8 +332,11 @@ std::shared_ptr<const Node> parse_checked(std::string_view text, const std::stri
     YAML::Parser parser(stream);
     Builder first(positions, limits, diagnostics);
     if (!parser.HandleNextDocument(first)) {
+      const bool one_line =
+          text.find('\r') != std::string_view::npos && text.find('\n') == std::string_view::npos;
       diagnostics.push_back(
-          {"FHR0006", Place{file, 1, 1, 1}, "the file is empty, expected one document", {}});
+          {"FHR0006", Place{file, 1, 1, 1}, "the file is empty, expected one document",
+           one_line ? "a carriage return alone ends no line: save it with line feeds" : ""});
       return nullptr;
     }
     auto root = first.take_root();
@@ -336,10 +348,8 @@ std::shared_ptr<const Node> parse_checked(std::string_view text, const std::stri
     std::string message = error.msg;
     if (!message.empty() && message[0] >= 'A' && message[0] <= 'Z')
       message[0] = static_cast<char>(message[0] + 32);
-    const bool expression = positions.line(error.mark).find("${") != std::string_view::npos;
-    diagnostics.push_back(
-        {"FHR0005", positions.place(error.mark, 1), fmt::format("this is no YAML: {}", message),
-         expression ? "inside { } and [ ] a text with ${...} needs quotes: \"x${t}\"" : ""});
+    diagnostics.push_back({"FHR0005", positions.place(error.mark, 1),
+                           fmt::format("this is no YAML: {}", message), cure_of(positions.line(error.mark))});
   } catch (const Stop&) {
     // Its diagnostic is recorded.
   }
@@ -390,10 +400,10 @@ std::shared_ptr<const Node> parse(std::string_view text, const std::string& file
   if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
   if (const auto bad = first_bad_byte(text)) {
     diagnostics.push_back(
-        {"FHR0005",
-         place_of_byte(text, file, *bad),
+        {"FHR0005", place_of_byte(text, file, *bad),
          fmt::format("byte 0x{:02x} is no text in UTF-8", static_cast<unsigned char>(text[*bad])),
-         {}});
+         text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff") ? "it is UTF-16: save it as UTF-8"
+                                                                      : ""});
     return nullptr;
   }
   if (auto crowded = crowded_line(text, file, limits)) {

@@ -11,19 +11,22 @@ Arena::Arena(Bytes capacity) : capacity_(capacity / kGranule * kGranule) {
   if (capacity_ != 0) free_.emplace(0, capacity_);
 }
 
-std::optional<Bytes> Arena::allocate(Bytes bytes) {
+std::optional<Bytes> Arena::find(Bytes size, End end) const {
+  const auto has_room = [&](const auto& piece) { return piece.second >= size; };
+  if (end == End::low) {
+    const auto piece = std::find_if(free_.begin(), free_.end(), has_room);
+    return piece == free_.end() ? std::nullopt : std::optional(piece->first);
+  }
+  const auto piece = std::find_if(free_.rbegin(), free_.rend(), has_room);
+  return piece == free_.rend() ? std::nullopt : std::optional(piece->first + piece->second - size);
+}
+
+std::optional<Bytes> Arena::allocate(Bytes bytes, End end) {
   if (bytes == 0) return 0;
   if (bytes > capacity_) return std::nullopt;  // so that rounding up cannot overflow
-  const Bytes size = round_up_to_granule(bytes);
-  for (auto piece = free_.begin(); piece != free_.end(); ++piece) {
-    if (piece->second < size) continue;
-    const auto [offset, room] = *piece;
-    const auto next = free_.erase(piece);
-    if (room > size) free_.emplace_hint(next, offset + size, room - size);
-    allocated_ += size;
-    return offset;
-  }
-  return std::nullopt;
+  const std::optional<Bytes> offset = find(round_up_to_granule(bytes), end);
+  if (offset) claim(*offset, bytes);
+  return offset;
 }
 
 void Arena::free(Bytes offset, Bytes bytes) {

@@ -104,7 +104,7 @@ Block Region::allocate(Bytes bytes) {
                                     format_exact_bytes(now.largest_free())));
 }
 
-std::optional<Block> Region::try_allocate(Bytes bytes) {
+std::optional<Block> Region::try_allocate(Bytes bytes, End end) {
   if (bytes == 0) return Block(shared_from_this(), nullptr, 0);
   const Bytes size = round_up_to_granule(bytes);
   const std::lock_guard lock(pieces_->mutex);
@@ -116,12 +116,12 @@ std::optional<Block> Region::try_allocate(Bytes bytes) {
   };
 
   if (pieces_->apart) {
-    std::byte* data = take_apart(bytes);
+    std::byte* data = take_apart(bytes, end);
     if (data == nullptr) return std::nullopt;
     return hand_out(data);
   }
   for (Piece& piece : pieces_->pieces) {
-    if (const std::optional<Bytes> offset = piece.arena.allocate(bytes))
+    if (const std::optional<Bytes> offset = piece.arena.allocate(bytes, end))
       return hand_out(piece.data + *offset);
   }
   if (capacity_) return std::nullopt;
@@ -135,18 +135,18 @@ std::optional<Block> Region::try_allocate(Bytes bytes) {
     throw;
   }
   if (pieces_->addressable) poison(piece.data, piece.arena.capacity(), false);
-  return hand_out(piece.data + *piece.arena.allocate(bytes));
+  return hand_out(piece.data + *piece.arena.allocate(bytes, end));
 }
 
 // An allocation for one block alone, or null where the capacity has no room for it.
-std::byte* Region::take_apart(Bytes bytes) {
+std::byte* Region::take_apart(Bytes bytes, End end) {
   if (!has_arena()) {
     const Bytes size = round_up_to_granule(bytes);
     if (capacity_ && size > *capacity_ / kGranule * kGranule - pieces_->allocated) return nullptr;
     return pieces_->take(*driver_, at_, bytes);
   }
   Arena& arena = pieces_->pieces.front().arena;
-  const std::optional<Bytes> offset = arena.allocate(bytes);
+  const std::optional<Bytes> offset = arena.allocate(bytes, end);
   if (!offset) return nullptr;
   try {
     std::byte* data = pieces_->take(*driver_, at_, bytes);

@@ -141,18 +141,22 @@ Json lives_json(const Timeline& timeline) {
 std::string costs_table(const Timeline& timeline) {
   constexpr std::size_t kShown = 40;
   const std::vector<ValueCost> costs = costs_of(timeline);
-  std::string html =
-      "<table><thead><tr><th>value</th><th>moved</th><th>copies</th><th>copying</th><th>waited</th>"
-      "<th>size</th><th>on devices</th></tr></thead><tbody>\n";
+  // A phone has no room for an empty column.
+  const bool waited =
+      std::any_of(costs.begin(), costs.end(), [](const ValueCost& item) { return item.stall_ns != 0; });
+  std::string html = fmt::format(
+      "<table><thead><tr><th>value</th><th>moved</th><th>copies</th><th>copying</th>{}"
+      "<th>size</th><th>on devices</th></tr></thead><tbody>\n",
+      waited ? "<th>waited</th>" : "");
   for (std::size_t i = 0; i < std::min(costs.size(), kShown); ++i) {
     const ValueCost& item = costs[i];
     html += fmt::format(
-        "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
+        "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td>{}<td>{}</td><td>{}</td></tr>\n",
         escaped(item.value), item.moved_bytes == 0 ? "" : format_bytes(item.moved_bytes),
         item.transfers == 0 ? "" : fmt::format("{}", item.transfers),
         item.transfers == 0 ? "" : duration(item.copying_ns),
-        item.stall_ns == 0 ? "" : duration(item.stall_ns), format_bytes(item.charged_bytes),
-        item.on_devices_ns == 0 ? "" : duration(item.on_devices_ns));
+        waited ? fmt::format("<td>{}</td>", item.stall_ns == 0 ? "" : duration(item.stall_ns)) : "",
+        format_bytes(item.charged_bytes), item.on_devices_ns == 0 ? "" : duration(item.on_devices_ns));
   }
   html += "</tbody></table>";
   if (costs.size() > kShown) html += fmt::format("<p class=\"faint\">and {} more</p>", costs.size() - kShown);

@@ -8,10 +8,63 @@
 
 namespace fheres::residency {
 
+namespace {
+
+/// The last event of each stream: when it is complete, so is all that was queued there before.
+struct Last {
+  memory::Stream stream;
+  memory::Event ready;
+  std::uint64_t sequence = 0;
+};
+
+using Place = std::pair<HandleId, Location>;
+
+std::vector<Place> sorted(std::span<const ValuePlace> places) {
+  std::vector<Place> list;
+  list.reserve(places.size());
+  for (const ValuePlace& place : places) list.emplace_back(place.value, place.at);
+  std::sort(list.begin(), list.end());
+  return list;
+}
+
+bool is_of(const std::vector<Place>& places, const Arriving& a) {
+  return std::binary_search(places.begin(), places.end(), Place(a.value, a.at));
+}
+
+/// Of arrivals in the order in which they were queued.
+std::vector<Last> last_of_each(std::span<Arriving* const> arrivals) {
+  std::vector<Last> last;
+  for (const Arriving* arrival : arrivals) {
+    const auto known = std::find_if(last.begin(), last.end(),
+                                    [&](const Last& item) { return item.stream == arrival->stream; });
+    Last& item = known == last.end() ? last.emplace_back() : *known;
+    item = {arrival->stream, arrival->ready, arrival->sequence};
+  }
+  return last;
+}
+
+}  // namespace
+
 Arriving* Core::arriving(HandleId value, Location at) {
-  const auto found = std::find_if(arrivals.begin(), arrivals.end(),
+  if (!state.arriving().has(value.serial)) return nullptr;
+  // The youngest are looked for most.
+  const auto found = std::find_if(arrivals.rbegin(), arrivals.rend(),
                                   [&](const Arriving& a) { return a.value == value && a.at == at; });
-  return found == arrivals.end() ? nullptr : &*found;
+  return found == arrivals.rend() ? nullptr : &*found;
+}
+
+std::vector<Arriving*> Core::on_their_way(std::span<const HandleId> values, Location at) {
+  BitSet wanted;
+  bool any = false;
+  for (const HandleId value : values) {
+    if (value.manager != id || !state.arriving().has(value.serial)) continue;
+    wanted.set(value.serial, any = true);
+  }
+  std::vector<Arriving*> found;
+  if (!any) return found;
+  for (Arriving& a : arrivals)
+    if (a.at == at && !a.told && wanted.has(a.value.serial)) found.push_back(&a);
+  return found;
 }
 
 // That it is there. It may be protected still, until it is settled.
@@ -26,6 +79,30 @@ void Core::tell_arrival(Arriving& arrived) {
   report.end_ns = now_ns();
   report.stall_ns = arrived.stall_ns;
   report.device_waits = arrived.device_waits;
+}
+
+// Hundreds may be queued, and every transition asks: the first of a location that is not complete is as many as need to
+// be asked.
+void Core::tell_arrivals() {
+  while (told_arrivals < arrivals.size() && arrivals[told_arrivals].told) ++told_arrivals;
+  BitSet under_way;
+  std::size_t rest = arrival_places.size();
+  for (std::size_t i = told_arrivals; i < arrivals.size() && rest != 0; ++i) {
+    Arriving& a = arrivals[i];
+    if (a.told || under_way.has(a.at.index())) continue;
+    if (complete(a.ready)) {
+      tell_arrival(a);
+    } else {
+      under_way.set(a.at.index(), true);
+      --rest;
+    }
+  }
+}
+
+void Core::note_arrival(Arriving arrival) {
+  if (std::find(arrival_places.begin(), arrival_places.end(), arrival.at) == arrival_places.end())
+    arrival_places.push_back(arrival.at);
+  arrivals.push_back(std::move(arrival));
 }
 
 void Core::await(HandleId value, Location at) {
@@ -53,27 +130,52 @@ void Core::settle(HandleId value, Location at) {
   if (!closed) end_arrivals({{ValuePlace{value, at}}});
 }
 
-void Core::end_arrivals(std::span<const ValuePlace> places) {
-  for (const ValuePlace& place : places) {
-    Arriving* arrived = arriving(place.value, place.at);
-    if (arrived == nullptr || !complete(arrived->ready)) continue;
-    tell_arrival(*arrived);
-    state.settle(place.value, place.at);
-    arrivals.erase(arrivals.begin() + (arrived - arrivals.data()));
-  }
-}
-
-void Core::order_after_arrival(const memory::Stream& stream, HandleId value, Location at) {
-  memory::Event ready;
+void Core::await(std::span<const ValuePlace> places) {
+  if (places.empty()) return;
+  const std::vector<Place> ends = sorted(places);
+  std::vector<Last> last;
   {
     const std::lock_guard lock(mutex);
-    const Arriving* on_its_way = arriving(value, at);
-    if (on_its_way == nullptr || complete(on_its_way->ready)) return;
-    ready = on_its_way->ready;
+    std::vector<Arriving*> awaited;
+    for (Arriving& a : arrivals)
+      if (is_of(ends, a)) awaited.push_back(&a);
+    last = last_of_each(awaited);
   }
-  driver->wait(stream, ready);
+  for (const Last& item : last) driver->synchronize(item.ready);
   const std::lock_guard lock(mutex);
-  if (Arriving* on_its_way = arriving(value, at)) ++on_its_way->device_waits;
+  for (Arriving& a : arrivals)
+    for (const Last& item : last)
+      if (a.stream == item.stream && a.sequence <= item.sequence) a.ready = {};
+}
+
+void Core::end_arrivals(std::span<const ValuePlace> places) {
+  if (places.empty()) return;
+  const std::vector<Place> ends = sorted(places);
+  std::erase_if(arrivals, [&](Arriving& a) {
+    if (!is_of(ends, a) || !complete(a.ready)) return false;
+    tell_arrival(a);
+    state.settle(a.value, a.at);
+    return true;
+  });
+  told_arrivals = 0;
+}
+
+void Core::order_after_arrivals(const memory::Stream& stream, std::span<const HandleId> values, Location at) {
+  std::vector<Last> last;
+  {
+    const std::lock_guard lock(mutex);
+    last = last_of_each(on_their_way(values, at));
+    std::erase_if(last, [&](const Last& item) { return complete(item.ready); });
+  }
+  if (last.empty()) return;
+  for (const Last& item : last) driver->wait(stream, item.ready);
+  const std::lock_guard lock(mutex);
+  for (Arriving* awaited : on_their_way(values, at)) {
+    const bool waits = std::any_of(last.begin(), last.end(), [&](const Last& item) {
+      return item.stream == awaited->stream && awaited->sequence <= item.sequence;
+    });
+    if (waits) ++awaited->device_waits;
+  }
 }
 
 void Core::settle_for(const Action& action) {

@@ -49,12 +49,12 @@ Layout Core::layout(std::optional<std::span<const HandleId>> only) const {
   return now;
 }
 
-Core::Made Core::make_block(Location at, Bytes bytes) {
+Core::Made Core::make_block(Location at, Bytes bytes, memory::End end) {
   const auto storage = region(at);
   Made made;
   // Blocks are carved without the transition lock, so what was brought together may be gone again.
   for (;;) {
-    if (std::optional<memory::Block> block = storage->try_allocate(bytes)) {
+    if (std::optional<memory::Block> block = storage->try_allocate(bytes, end)) {
       made.block = std::move(*block);
       return made;
     }

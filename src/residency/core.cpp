@@ -124,20 +124,14 @@ void Core::reap(bool all) {
     for (const HandleId value : p.values) state.unprotect(value, p.at, State::Token::pending);
     return true;
   });
-  // Where only settling ends them, the first of a location that is not complete is as many as need to be asked: hundreds
-  // may be queued, and each of them asks.
-  BitSet under_way;
+  if (options.arrivals_end_when_settled && !all) return tell_arrivals();
   std::erase_if(arrivals, [&](Arriving& a) {
-    if (options.arrivals_end_when_settled && !all && (a.told || under_way.has(a.at.index()))) return false;
-    if (!complete(a.ready)) {
-      under_way.set(a.at.index(), true);
-      return false;
-    }
+    if (!complete(a.ready)) return false;
     tell_arrival(a);
-    if (options.arrivals_end_when_settled && !all) return false;
     state.settle(a.value, a.at);
     return true;
   });
+  told_arrivals = 0;
 }
 
 std::pair<State, Layout> Core::observed() {

@@ -48,7 +48,8 @@ struct Pending {
 struct Arriving {
   HandleId value;
   Location at;
-  memory::Event ready;         // empty: it has been waited for
+  memory::Stream stream;       // what makes it is queued there
+  memory::Event ready;         // at the end of that; empty: it has been waited for
   memory::Block staging;       // of a staged copy between devices (R64)
   memory::Block temporary;     // the copy of its backing that it is expanded from (R66)
   std::uint64_t sequence = 0;  // of its report
@@ -107,7 +108,9 @@ class Core : public std::enable_shared_from_this<Core> {
   State state;
   std::vector<Stored> stored;
   std::vector<Pending> pending;
-  std::vector<Arriving> arrivals;
+  std::vector<Arriving> arrivals;        // in the order in which they were queued
+  std::size_t told_arrivals = 0;         // the first so many are told
+  std::vector<Location> arrival_places;  // where anything ever arrived
   std::vector<Carving> carvings;
   std::vector<PeakWatch*> watches;
   std::array<std::shared_ptr<memory::Region>, Location::kCount> regions;
@@ -123,8 +126,11 @@ class Core : public std::enable_shared_from_this<Core> {
   /// with `all` those too, at the manager's end (R23).
   void reap(bool all = false);
   Arriving* arriving(HandleId value, Location at);  // null: nothing is on its way there
+  /// Arrivals that are not known to be complete, in the order in which they were queued.
+  std::vector<Arriving*> on_their_way(std::span<const HandleId> values, Location at);
   /// These events have been waited for: reap need not ask about them again.
   void end_events(std::span<const memory::Event> done);
+  void note_arrival(Arriving arrival);
   void compare_version(std::optional<std::uint64_t> expected) const;
   void note_peak(Location at);
   void record(TransitionReport report);
@@ -143,7 +149,7 @@ class Core : public std::enable_shared_from_this<Core> {
     memory::Block block;
     Bytes compacted = 0;
   };
-  Made make_block(Location at, Bytes bytes);
+  Made make_block(Location at, Bytes bytes, memory::End end = memory::End::low);
   void gather(Location at, Bytes bytes);
   void warn(const std::string& message) const noexcept;
   std::optional<memory::DeviceMemory> observe(std::optional<Location> at) const noexcept;
@@ -153,8 +159,11 @@ class Core : public std::enable_shared_from_this<Core> {
   void await(HandleId value, Location at);
   /// The same, and ends the arrival (R23).
   void settle(HandleId value, Location at);
-  /// Work that comes later in `stream` starts after the value's arrival at `at`, if one is under way (R22).
-  void order_after_arrival(const memory::Stream& stream, HandleId value, Location at);
+  /// Work that comes later in `stream` starts after what is under way of these to `at` has arrived (R22). Of what was
+  /// queued in one stream, the last one is waited for.
+  void order_after_arrivals(const memory::Stream& stream, std::span<const HandleId> values, Location at);
+  /// Waits on the host until all of these arrivals that are under way are complete, and knows them to be.
+  void await(std::span<const ValuePlace> places);
   /// With the mutex held: ends those arrivals that are known to be complete.
   void end_arrivals(std::span<const ValuePlace> places);
   /// Settles the arrivals that the action would take an end from (R23).
@@ -200,6 +209,7 @@ class Core : public std::enable_shared_from_this<Core> {
 
  private:
   void tell_arrival(Arriving& arrived);
+  void tell_arrivals();
   void wait_for_pending();
   void force_end();
   Bytes compact(memory::Region& storage, Bytes bytes);

@@ -246,7 +246,8 @@ class DryRun {
     std::optional<Layout::Piece> made;
     const Location made_at = t.has_temporary() ? t.temporary_at() : *t.destination;
     if (t.temporary != 0) {
-      auto kept = layout_.keep(state_, made_at, t.bytes, state_.record(t.backing.value_or(value)).spec->name);
+      auto kept = layout_.keep(state_, made_at, t.bytes, state_.record(t.backing.value_or(value)).spec->name,
+                               end_for(t));
       if (auto* refusal = std::get_if<Refusal>(&kept)) {
         refusal->value = value;
         told.refusal = std::move(*refusal);
@@ -255,7 +256,7 @@ class DryRun {
       made = std::get<Layout::Kept>(kept).piece;
       add_compacted(made_at, std::get<Layout::Kept>(kept).compacted, told);
     }
-    auto placed = layout_.place(state_, value, *t.destination, t.block_bytes);
+    auto placed = layout_.place(state_, value, *t.destination, t.block_bytes, end_for(t));
     const bool stays = t.asynchronous && std::holds_alternative<Bytes>(placed);
     if (made && stays) layout_.keep_for_arrival(value, *t.destination, made_at, *made);
     if (made && !stays) layout_.give_back(made_at, *made);
@@ -271,7 +272,7 @@ class DryRun {
   bool stage(ActionExplanation& told, const Transition& t) {
     const Location pinned = Location::pinned_host();
     const HandleId value = value_of(t.action);
-    auto kept = layout_.keep(state_, pinned, t.bytes, state_.record(value).spec->name);
+    auto kept = layout_.keep(state_, pinned, t.bytes, state_.record(value).spec->name, end_for(t));
     if (auto* refusal = std::get_if<Refusal>(&kept)) {
       refusal->value = value;
       told.refusal = std::move(*refusal);

@@ -22,6 +22,11 @@ bool may_slide(const State& state, HandleId value, Location at) {
   return there != nullptr && !there->protection.any();
 }
 
+// R27
+memory::End end_for(const Transition& transition) {
+  return transition.asynchronous ? memory::End::high : memory::End::low;
+}
+
 Layout::Layout(const std::map<Location, Bytes>& budgets) {
   for (const auto& [at, budget] : budgets)
     if (at != Location::pageable_host()) follow(at, memory::Arena(budget));
@@ -64,10 +69,10 @@ void Layout::add(const std::string& name, Location at, const Piece& piece) {
 
 // ---- Requests
 
-Layout::Placed Layout::place(const State& state, HandleId value, Location at, Bytes bytes) {
+Layout::Placed Layout::place(const State& state, HandleId value, Location at, Bytes bytes, memory::End end) {
   Room* room = find(at);
   if (room == nullptr || bytes == 0) return Bytes{0};
-  auto taken = take(state, *room, bytes);
+  auto taken = take(state, *room, bytes, end);
   if (auto* refusal = std::get_if<Refusal>(&taken)) {
     refusal->value = value;
     return std::move(*refusal);
@@ -87,10 +92,10 @@ void Layout::remove(HandleId value, Location at) {
 }
 
 std::variant<Layout::Kept, Refusal> Layout::keep(const State& state, Location at, Bytes bytes,
-                                                 const std::string& name) {
+                                                 const std::string& name, memory::End end) {
   Room* room = find(at);
   if (room == nullptr || bytes == 0) return Kept{};
-  auto taken = take(state, *room, bytes);
+  auto taken = take(state, *room, bytes, end);
   if (const auto* made = std::get_if<Kept>(&taken)) room->kept.push_back({name, made->piece});
   return taken;
 }
@@ -131,8 +136,9 @@ void Layout::adopt(HandleId value, Location at, const Piece& piece) {
   add(value, at, piece);
 }
 
-std::variant<Layout::Kept, Refusal> Layout::take(const State& state, Room& room, Bytes bytes) {
-  if (const auto offset = room.arena.allocate(bytes)) return Kept{{*offset, bytes}, 0};
+std::variant<Layout::Kept, Refusal> Layout::take(const State& state, Room& room, Bytes bytes,
+                                                 memory::End end) {
+  if (const auto offset = room.arena.allocate(bytes, end)) return Kept{{*offset, bytes}, 0};
   if (partial_) return refusal(state, room, bytes, {room.arena.largest_free(), {}});
   std::vector<Piece> movable;
   std::vector<std::size_t> whose;
@@ -147,7 +153,7 @@ std::variant<Layout::Kept, Refusal> Layout::take(const State& state, Room& room,
   const auto& plan = std::get<memory::Compaction>(planned);
   room.arena.apply(plan);
   for (const memory::Slide& slide : plan.slides) room.values.edit(whose[slide.piece]).offset = slide.to;
-  const auto offset = room.arena.allocate(bytes);
+  const auto offset = room.arena.allocate(bytes, end);
   FHERES_CHECK(offset.has_value());
   return Kept{{*offset, bytes}, plan.copied()};
 }

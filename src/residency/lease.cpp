@@ -15,6 +15,7 @@ struct Lease::Body {
   std::shared_ptr<Core> core;
   Location at;
   std::vector<HandleId> values;
+  std::vector<HandleId> sorted;  // the same, to be looked up in
   std::vector<memory::Stream> consumers;
   bool active = true;
 
@@ -38,7 +39,7 @@ Lease Core::acquire(std::span<const HandleId> values, Location at, const memory:
   if (at.is_cuda() && !consumer)  // R30
     throw std::invalid_argument(fmt::format("a lease at {} needs a consumer stream", at.name()));
   check_consumer(consumer, at);
-  auto body = std::make_shared<Lease::Body>(Lease::Body{shared_from_this(), at, {}, {}});
+  auto body = std::make_shared<Lease::Body>(Lease::Body{shared_from_this(), at, {}, {}, {}});
   if (consumer) body->consumers.push_back(consumer);
   const TransitionLock transition(*this);
   {
@@ -46,13 +47,13 @@ Lease Core::acquire(std::span<const HandleId> values, Location at, const memory:
     reap();
     body->values = protectable(values, at);
   }
+  body->sorted = body->values;
+  std::sort(body->sorted.begin(), body->sorted.end());
   // R22; first, so that nothing is protected where it fails.
-  for (const HandleId value : body->values) {
-    if (consumer) {
-      order_after_arrival(consumer, value, at);
-    } else {
-      await(value, at);
-    }
+  if (consumer) {
+    order_after_arrivals(consumer, body->values, at);
+  } else {
+    for (const HandleId value : body->values) await(value, at);
   }
   const std::lock_guard lock(mutex);
   for (const HandleId value : body->values) state.protect(value, at, State::Token::use);
@@ -140,7 +141,7 @@ BlockView Lease::view(HandleId value) const {
   Core& core = *body_->core;
   const std::lock_guard lock(core.mutex);
   if (!body_->active || core.closed) throw LifetimeClosedError("the lease is released");
-  if (std::find(body_->values.begin(), body_->values.end(), value) == body_->values.end()) {
+  if (!std::binary_search(body_->sorted.begin(), body_->sorted.end(), value)) {
     if (const auto refusal = core.state.check(value)) raise(*refusal, core.state);
     throw HandleError(HandleError::Reason::unknown, value,
                       fmt::format("value {} is not in the lease at {}", value.serial, body_->at.name()));
@@ -163,7 +164,7 @@ void Lease::add_consumer_stream(const memory::Stream& stream) {
     const std::lock_guard lock(core.mutex);
     check();
   }
-  for (const HandleId value : body_->values) core.order_after_arrival(stream, value, body_->at);
+  core.order_after_arrivals(stream, body_->values, body_->at);
   const std::lock_guard lock(core.mutex);
   check();
   auto& consumers = body_->consumers;

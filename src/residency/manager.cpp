@@ -1,5 +1,4 @@
 #include <stdexcept>
-#include <unordered_set>
 
 #include <fmt/format.h>
 
@@ -105,11 +104,12 @@ void Manager::settle_for(const Action& action) {
 std::vector<HandleId> Manager::arriving(std::span<const HandleId> values, Location at) const {
   const std::lock_guard lock(core_->mutex);
   core_->check_open();
-  const std::unordered_set<HandleId> wanted(values.begin(), values.end());
-  std::vector<HandleId> found;  // in the order in which they were queued
-  for (const Arriving& on_its_way : core_->arrivals)
-    if (on_its_way.at == at && wanted.contains(on_its_way.value) && !core_->complete(on_its_way.ready))
-      found.push_back(on_its_way.value);
+  std::vector<HandleId> found;
+  for (const Arriving* a : core_->on_their_way(values, at)) {
+    // Where the one before is not complete, this one is not either, or it does no harm to think so.
+    if (found.empty() && core_->complete(a->ready)) continue;
+    found.push_back(a->value);
+  }
   return found;
 }
 

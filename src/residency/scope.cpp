@@ -64,6 +64,7 @@ void Scope::Body::end() {
 // waits. What the body has read has arrived, and is settled (R23).
 void Scope::Body::wait_for_consumers() const {
   std::vector<memory::Event> events;
+  std::vector<ValuePlace> ends = plan.reads;  // R23
   {
     const std::lock_guard lock(core->mutex);
     core->check_open();
@@ -74,14 +75,11 @@ void Scope::Body::wait_for_consumers() const {
       });
       if (named) events.insert(events.end(), p.events.begin(), p.events.end());
     }
-    const auto await = [&](const ValuePlace& end) {  // R23
-      if (const Arriving* a = core->arriving(end.value, end.at)) events.push_back(a->ready);
-    };
-    for (const ValuePlace& read : plan.reads) await(read);
     for (const Action& action : plan.exit)
-      for (const ValuePlace& end : core->state.arrivals_in_the_way(action)) await(end);
+      for (const ValuePlace& end : core->state.arrivals_in_the_way(action)) ends.push_back(end);
   }
   for (const memory::Event& event : events) core->driver->synchronize(event);
+  core->await(ends);
   const std::lock_guard lock(core->mutex);
   core->end_events(events);
   core->end_arrivals(plan.reads);

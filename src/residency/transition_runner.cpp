@@ -77,7 +77,7 @@ class Runner {
   }
 
   memory::Block make(Location at, Bytes bytes) {
-    Core::Made made = core_.make_block(at, bytes);
+    Core::Made made = core_.make_block(at, bytes, end_for(t_));
     compacted_ += made.compacted;
     return std::move(made.block);
   }
@@ -95,8 +95,8 @@ class Runner {
   // What is read may itself be arriving still.
   void come_after_arrival_of(HandleId value) {
     if (device()) {
-      core_.order_after_arrival(t_.staging != 0 ? core_.transfer_stream(*t_.source) : stream(), value,
-                                *t_.source);
+      core_.order_after_arrivals(t_.staging != 0 ? core_.transfer_stream(*t_.source) : stream(), {&value, 1},
+                                 *t_.source);
     } else {
       core_.await(value, *t_.source);
     }
@@ -215,7 +215,11 @@ class Runner {
   void arrive() {
     memory::Driver& driver = *core_.driver;
     ready_ = driver.record(in_flight_);
-    if (!t_.asynchronous) driver.synchronize(ready_);  // R19: complete before it is installed
+    if (t_.asynchronous) {
+      arrives_in_ = in_flight_;
+    } else {
+      driver.synchronize(ready_);  // R19: complete before it is installed
+    }
     in_flight_ = staging_in_flight_ = {};
   }
 
@@ -251,8 +255,8 @@ class Runner {
       if (t_.staging != 0) core_.note_peak(Location::pinned_host());
       core_.state.commit(t_, made_.bytes());
       if (t_.asynchronous)
-        core_.arrivals.push_back({value_of(t_.action), *t_.destination, ready_, std::move(staging_),
-                                  std::move(temporary_), core_.transitions});
+        core_.note_arrival({value_of(t_.action), *t_.destination, std::move(arrives_in_), std::move(ready_),
+                            std::move(staging_), std::move(temporary_), core_.transitions});
       Stored& mine = stored();
       if (made_) mine.blocks.push_back({*t_.destination, std::move(made_)});
       const bool all = std::holds_alternative<Discard>(t_.action);
@@ -297,6 +301,7 @@ class Runner {
   memory::Block staging_;
   memory::Stream in_flight_;  // a copy that is not known to be complete
   memory::Stream staging_in_flight_;
+  memory::Stream arrives_in_;
   memory::Event ready_;
 };
 

@@ -7,10 +7,10 @@
 
 namespace fheres::runtime {
 
-void Recorder::catch_up(residency::State state, std::int64_t time_ns) {
+void Recorder::catch_up(residency::State state, residency::HandleId adopted, std::int64_t time_ns) {
   state_ = std::move(state);
   sample(time_ns);
-  follow_lives(time_ns);
+  follow(adopted, time_ns);
 }
 
 void Recorder::add(const residency::TransitionReport& transition) {
@@ -32,7 +32,7 @@ void Recorder::add(const residency::TransitionReport& transition) {
   // An arrival is charged from its start; its end changes only what is charged beside it.
   const std::int64_t end_ns = transition.asynchronous ? transition.queued_ns : transition.end_ns;
   sample(end_ns);
-  follow_lives(end_ns);
+  follow(residency::value_of(transition.action), end_ns);
 }
 
 void Recorder::note_actions(std::size_t stage, std::size_t actions, std::int64_t time_ns) {
@@ -71,7 +71,6 @@ void Recorder::replay(const RunReport& report) {
         seen = 0;
         settle_until(note.time_ns);
         sample(note.time_ns);
-        follow_lives(note.time_ns);
         break;
       case Note::Kind::discard:
         settle_until(note.time_ns);
@@ -109,13 +108,16 @@ void Recorder::admit(const residency::PlanReport& report, std::int64_t time_ns) 
 
 void Recorder::replay_outputs(const StageRun& stage, std::int64_t time_ns) {
   settle_until(time_ns);
+  std::vector<residency::HandleId> made;
   for (const residency::Production& item : stage.plan.produce) {
     if (!admitted_ || item.reservation >= admitted_->size()) continue;
     state_.adopt(item.value, item.at, state_.record(item.value).spec->logical_bytes,
                  (*admitted_)[item.reservation]);
+    made.push_back(item.value);
   }
   sample(time_ns);
-  follow_lives(time_ns);
+  std::sort(made.begin(), made.end());
+  for (const residency::HandleId value : made) follow(value, time_ns);
 }
 
 void Recorder::settle_until(std::int64_t time_ns) {
@@ -152,25 +154,15 @@ void Recorder::sample(std::int64_t time_ns) {
   }
 }
 
-std::vector<Recorder::Key> Recorder::present() const {
-  std::vector<Key> keys;
-  for (std::uint64_t serial = 0; serial < state_.records().size(); ++serial) {
-    for (const residency::Materialization& item : state_.records()[serial].materializations) {
-      keys.emplace_back(state_.handle(serial), item.at);
-    }
+void Recorder::follow(residency::HandleId value, std::int64_t time_ns) {
+  const residency::ValueRecord& record = state_.record(value);
+  for (const residency::Materialization& item : record.materializations) {
+    if (!open_.emplace(Key(value, item.at), lives_.size()).second) continue;
+    lives_.push_back({record.spec->name, item.at, record.spec->storage_bytes, time_ns, time_ns});
   }
-  return keys;
-}
-
-void Recorder::follow_lives(std::int64_t time_ns) {
-  const std::vector<Key> keys = present();
-  for (const Key& key : keys) {
-    if (!open_.emplace(key, lives_.size()).second) continue;
-    const residency::ValueSpec& spec = *state_.record(key.first).spec;
-    lives_.push_back({spec.name, key.second, spec.storage_bytes, time_ns, time_ns});
-  }
-  for (auto it = open_.begin(); it != open_.end();) {
-    if (std::binary_search(keys.begin(), keys.end(), it->first)) {
+  for (auto it = open_.lower_bound({value, memory::Location::pageable_host()});
+       it != open_.end() && it->first.first == value;) {
+    if (record.at(it->first.second) != nullptr) {
       ++it;
     } else {
       lives_[it->second].end_ns = std::max(time_ns, lives_[it->second].start_ns);

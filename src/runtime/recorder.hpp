@@ -20,8 +20,10 @@ class Recorder {
   explicit Recorder(residency::State initial) : state_(std::move(initial)) {}
 
   // Before the stages, at once.
-  /// The live state now, after something that no report describes (adoption).
-  void catch_up(residency::State state, std::int64_t time_ns);
+  /// The live state now, after something that no report describes: this value was adopted.
+  void catch_up(residency::State state, residency::HandleId adopted, std::int64_t time_ns);
+  /// The same where no value came.
+  void catch_up(residency::State state) { state_ = std::move(state); }
   /// One committed transition.
   void add(const residency::TransitionReport& transition);
 
@@ -58,8 +60,8 @@ class Recorder {
   void admit(const residency::PlanReport& report, std::int64_t time_ns);
   /// Notes the charges of each location where they changed.
   void sample(std::int64_t time_ns);
-  void follow_lives(std::int64_t time_ns);
-  std::vector<Key> present() const;
+  /// After a change of where this value is. A change looks at the value that it is of, however many there are.
+  void follow(residency::HandleId value, std::int64_t time_ns);
 
   residency::State state_;
   std::vector<Note> notes_;

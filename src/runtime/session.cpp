@@ -134,7 +134,7 @@ class Session {
             place_backed(*manager_, value, values[*value.backing], handles_[*value.backing],
                          [this](Location at) -> const ckks::Context& { return context_at(at); });
         workload::describe(value, handles_[index], metadata_);
-        recorder_->catch_up(manager_->planning_state(), now_ns());
+        recorder_->catch_up(manager_->planning_state(), handles_[index], now_ns());
         continue;
       }
       if (value.produced_by) {
@@ -145,14 +145,14 @@ class Session {
       handles_[index] = place(*manager_, value, {*client_, *files_},
                               is_made_by_client(value) ? making.take() : std::vector<std::byte>());
       workload::describe(value, handles_[index], metadata_);
-      recorder_->catch_up(manager_->planning_state(), now_ns());
+      recorder_->catch_up(manager_->planning_state(), handles_[index], now_ns());
       for (std::size_t i = value.source ? 0 : 1; i < value.at.size(); ++i) {
         const residency::TransitionReport transition = manager_->ensure(handles_[index], value.at[i]);
         recorder_->add(transition);
         report_.placement.push_back(transition);
       }
     }
-    recorder_->catch_up(manager_->planning_state(), now_ns());  // with what was announced last
+    recorder_->catch_up(manager_->planning_state());  // with what was announced last
   }
 
   void run_stage(const workload::Stage& stage) {
@@ -210,18 +210,18 @@ class Session {
     const std::size_t index = report_.stages.size() - 1;
     std::size_t counted = 0;
     const auto record = [&] {
-      run.report = scope.report();
-      for (; counted < run.report.actions.size(); ++counted)
-        progress_.moved_bytes += run.report.actions[counted].transition.bytes;
-      recorder_->note_actions(index, run.report.actions.size(), now_ns());
+      const std::vector<residency::ActionReport>& actions = scope.report().actions;
+      for (; counted < actions.size(); ++counted) progress_.moved_bytes += actions[counted].transition.bytes;
+      recorder_->note_actions(index, actions.size(), now_ns());
     };
     const auto record_end = [&] {
       record();
+      run.report = scope.report();
       recorder_->note_end(index, now_ns());
     };
     try {
       phase_ = "enter";
-      if (run.decision) run.explanation = manager_->explain(run.plan);
+      if (run.decision) run.explanation = manager_->explain(run.plan, {}, residency::Detail::budgeted);
       annotated([&] { scope.enter(); });
       // What a plan promises is looked at once, by the scope.
       if (!run.decision) run.explanation = *scope.explanation();

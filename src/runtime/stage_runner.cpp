@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <unordered_map>
 
 #include <fheres/base/check.hpp>
 #include <fheres/base/clock.hpp>
@@ -67,7 +68,9 @@ class BodyRunner {
     for (std::size_t i = 0; i < stage_.input_count; ++i)
       inputs_.push_back(context_.handles[stage_.require[i].value]);
     // At a host location somebody on the host has to wait anyway.
-    if (context_.consumer) arriving_ = context_.manager.arriving(inputs_, *stage_.at);
+    if (!context_.consumer) return;
+    for (const residency::HandleId value : context_.manager.arriving(inputs_, *stage_.at))
+      arriving_.emplace(value, arriving_.size());
   }
 
   /// Inputs that are there. What is still on its way is leased by the first operation that wants it, so that those
@@ -79,9 +82,7 @@ class BodyRunner {
     acquire(here);
   }
 
-  bool is_arriving(residency::HandleId value) const {
-    return std::find(arriving_.begin(), arriving_.end(), value) != arriving_.end();
-  }
+  bool is_arriving(residency::HandleId value) const { return arriving_.contains(value); }
 
   void acquire(std::span<const residency::HandleId> values) {
     if (values.empty()) return;
@@ -94,29 +95,23 @@ class BodyRunner {
   /// The wait is told of the one that arrives last.
   void await_inputs(std::size_t first, std::size_t end) {
     if (arriving_.empty()) return;
-    std::vector<std::size_t> wanted;
+    std::vector<residency::HandleId> values;
+    std::size_t last = 0, place = 0;
     for (std::size_t step = first; step < end; ++step) {
       const workload::BodyOperation& operation = stage_.body[step];
       const auto want = [&](const Operand& operand) {
-        if (operand.from != Operand::From::value || !is_arriving(context_.handles[operand.index])) return;
-        if (std::find(wanted.begin(), wanted.end(), operand.index) == wanted.end())
-          wanted.push_back(operand.index);
+        if (operand.from != Operand::From::value) return;
+        const auto found = arriving_.find(context_.handles[operand.index]);
+        if (found == arriving_.end()) return;
+        if (values.empty() || found->second > place) last = operand.index, place = found->second;
+        values.push_back(found->first);
+        arriving_.erase(found);
       };
       for (const Operand& operand : operation.operands) want(operand);
       if (operation.key) want(*operation.key);
       for (const Operand& key : operation.keys) want(key);
     }
-    if (wanted.empty()) return;
-    const auto place = [&](std::size_t value) {
-      return std::find(arriving_.begin(), arriving_.end(), context_.handles[value]);
-    };
-    const std::size_t last = *std::max_element(
-        wanted.begin(), wanted.end(), [&](std::size_t x, std::size_t y) { return place(x) < place(y); });
-    std::vector<residency::HandleId> values;
-    for (const std::size_t value : wanted) values.push_back(context_.handles[value]);
-    std::erase_if(arriving_, [&](residency::HandleId value) {
-      return std::find(values.begin(), values.end(), value) != values.end();
-    });
+    if (values.empty()) return;
     StallRun& stall = stalls_.emplace_back(
         StallRun{context_.world.values[last].name.text, stage_.body[first].result.text, *stage_.at, 0, 0});
     stamp(stall.start_ns);
@@ -275,7 +270,8 @@ class BodyRunner {
   residency::Allocation workspace_;
   std::vector<residency::Allocation> outputs_;
   std::vector<residency::HandleId> inputs_;
-  std::vector<residency::HandleId> arriving_;  // not leased yet, in the order in which they were queued
+  std::unordered_map<residency::HandleId, std::size_t>
+      arriving_;  // not leased yet; in which order they were queued
   std::vector<residency::Lease> leases_;
   std::map<residency::HandleId, std::size_t> lease_of_;
   std::deque<std::int64_t> marks_;

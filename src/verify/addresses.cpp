@@ -54,10 +54,14 @@ Addresses::Addresses(Bytes capacity) : capacity_(capacity / kGranule * kGranule)
   if (capacity_ != 0) gaps_.emplace(0, capacity_);
 }
 
-std::optional<Bytes> Addresses::fit(Bytes bytes) const {
-  for (const auto& [at, room] : gaps_)
-    if (room >= bytes) return at;
-  return std::nullopt;
+std::optional<Bytes> Addresses::fit(Bytes bytes, bool from_the_high_end) const {
+  std::optional<Bytes> found;
+  for (const auto& [at, room] : gaps_) {
+    if (room < bytes) continue;
+    if (!from_the_high_end) return at;
+    found = at + room - bytes;
+  }
+  return found;
 }
 
 void Addresses::put(Key key, Bytes at, Bytes bytes) {
@@ -104,17 +108,17 @@ void Addresses::rename(Key from, Key to) {
   blocks_.at(at).key = to;
 }
 
-std::optional<Bytes> Addresses::take(Key key, Bytes bytes, const Slides& slides) {
+std::optional<Bytes> Addresses::take(Key key, Bytes bytes, const Slides& slides, bool from_the_high_end) {
   if (bytes == 0) return 0;
   if (bytes > capacity_) return std::nullopt;
   bytes = round_up_to_granule(bytes);
   Bytes slid = 0;
-  auto at = fit(bytes);
+  auto at = fit(bytes, from_the_high_end);
   if (!at) {
     const auto moved = slide(bytes, slides);
     if (!moved) return std::nullopt;
     slid = *moved;
-    at = fit(bytes);
+    at = fit(bytes, from_the_high_end);
     FHERES_CHECK(at.has_value());
   }
   put(key, *at, bytes);

@@ -11,8 +11,8 @@
 
 namespace fheres::verify {
 
-/// Who has which addresses of one location: first fit in whole granules, sliding where only that makes a
-/// piece (R27).
+/// Who has which addresses of one location: first fit in whole granules, from the high end for what arrives later, sliding
+/// where only that makes a piece (R27).
 class Addresses {
  public:
   using Key = std::uint64_t;  // of a block, the caller's
@@ -21,7 +21,7 @@ class Addresses {
   explicit Addresses(Bytes capacity);
 
   /// Bytes that slid, or nothing where there is no piece even so. Nothing bytes take no room.
-  std::optional<Bytes> take(Key key, Bytes bytes, const Slides& slides);
+  std::optional<Bytes> take(Key key, Bytes bytes, const Slides& slides, bool from_the_high_end = false);
   /// Unknown keys have no block: nothing.
   void free(Key key);
   void rename(Key from, Key to);
@@ -35,7 +35,7 @@ class Addresses {
     Bytes bytes;
     Key key;
   };
-  std::optional<Bytes> fit(Bytes bytes) const;
+  std::optional<Bytes> fit(Bytes bytes, bool from_the_high_end) const;
   void put(Key key, Bytes at, Bytes bytes);
   std::optional<Bytes> slide(Bytes bytes, const Slides& slides);
 

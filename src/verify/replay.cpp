@@ -182,10 +182,10 @@ class Replayer {
     const bool expands = effect.by == Effect::By::expansion;
     const auto temporary = key_of(expands ? BlockOf::backing : BlockOf::loaded, deed.value, deed.at);
     const auto staging = key_of(BlockOf::staging, deed.value, deed.at);
-    if (effect.temporary != 0) take(effect.temporary_at, temporary, effect.moved, what);
-    take(deed.at, key_of(BlockOf::value, deed.value), value.spec.logical_bytes, what);
+    if (effect.temporary != 0) take(effect.temporary_at, temporary, effect.moved, what, effect.arrives);
+    take(deed.at, key_of(BlockOf::value, deed.value), value.spec.logical_bytes, what, effect.arrives);
     if (effect.temporary != 0 && !effect.arrives) give_back(effect.temporary_at, temporary);
-    if (effect.staging != 0) take(pinned, staging, effect.moved, what);
+    if (effect.staging != 0) take(pinned, staging, effect.moved, what, effect.arrives);
     if (effect.staging != 0 && !effect.arrives) give_back(pinned, staging);
 
     holdings_[deed.value].add(deed.at);
@@ -384,17 +384,17 @@ class Replayer {
   }
 
   /// False where there is no piece, even so.
-  bool slide_into(Account& account, Addresses::Key key, Bytes bytes) {
-    const auto slid = account.addresses->take(key, bytes, slides_at(account.at));
+  bool slide_into(Account& account, Addresses::Key key, Bytes bytes, bool arrives = false) {
+    const auto slid = account.addresses->take(key, bytes, slides_at(account.at), arrives);
     account.compacted += slid.value_or(0);
     if (slid.value_or(0) != 0 && !std::exchange(slid_, true)) ++result_.compactions;
     return slid.has_value();
   }
 
-  void take(Location at, Addresses::Key key, Bytes bytes, const std::string& what) {  // R27
-    Account& account = books_.at(at);
+  void take(Location at, Addresses::Key key, Bytes bytes, const std::string& what, bool arrives = false) {
+    Account& account = books_.at(at);  // R27
     if (!account.addresses || account.over()) return;
-    if (slide_into(account, key, bytes)) return;
+    if (slide_into(account, key, bytes, arrives)) return;
     const auto slides = slides_at(at);
     const std::string names = describe(account.addresses->fixed(slides), world_);
     report(27,

@@ -98,6 +98,7 @@ const Definition* Names::find(const Name& name, Problems& problems) const {
 void check_unique(const std::vector<Name>& names, const char* what, Problems& problems) {
   std::map<std::string, Place> seen;
   for (const Name& name : names) {
+    if (name.text.empty()) continue;  // said where it was read
     const auto [found, inserted] = seen.emplace(name.text, name.place);
     if (inserted) continue;
     problems.add("FHR0302", name.place,

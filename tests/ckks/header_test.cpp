@@ -1,6 +1,6 @@
 #include <algorithm>
-#include <chrono>
 #include <cstring>
+#include <ctime>
 #include <random>
 #include <string>
 
@@ -232,12 +232,12 @@ TEST_CASE("a header of very many tensors is read and searched in no time") {
   std::vector<ckks::Tensor> tensors;
   for (int i = 0; i < 50000; ++i) tensors.push_back({.name = std::to_string(i), .dtype = "U8", .shape = {0}});
   ckks::TensorWriter(folder.path / "many", std::move(tensors), {}).finish();
-  const auto start = std::chrono::steady_clock::now();
+  const std::clock_t start = std::clock();
   const TensorFile file(folder.path / "many");
   for (int i = 0; i < 50000; ++i)
     if (file.find(std::to_string(i)) == nullptr) FAIL("tensor " << i);
-  // Comparing each with each would take minutes; sanitizers and busy machines are given room.
-  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(30));
+  // Comparing each with each would take minutes; sanitizers are given room.
+  CHECK(std::clock() - start < 30 * CLOCKS_PER_SEC);
 }
 
 TEST_CASE("a writer that was not given its whole payload leaves no file") {

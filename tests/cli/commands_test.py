@@ -1,5 +1,6 @@
 """What holds for every command: help, formats, colours, exit codes; and what is written from the same source as help."""
 
+import functools
 import json
 import os
 import pty
@@ -8,7 +9,7 @@ import shutil
 import subprocess
 import unittest
 
-from tool import FHERES, ROOT, SAMPLE, ToolTest
+from tool import FHERES, ROOT, SAMPLE, ToolTest, some
 
 try:
     import jsonschema
@@ -52,21 +53,30 @@ def commands_in(help_text: str) -> list[str]:
     return re.findall(r"(?m)^  (\S+)", section[1].split("\n\n")[0]) if len(section) == 2 else []
 
 
+@functools.cache
+def help_of(name: str) -> str:
+    result = subprocess.run([FHERES, *name.split(), "--help"], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert result.stderr == "", result.stderr
+    return result.stdout
+
+
+@functools.cache
+def all_commands() -> tuple[str, ...]:
+    names = []
+    for name in commands_in(help_of("")):
+        below = commands_in(help_of(name))
+        names += [f"{name} {item}" for item in below] or [name]
+    return tuple(names)
+
+
 class CommandsTest(ToolTest):
     def setUp(self) -> None:
         super().setUp()
-        self.good = {name: GOOD[name] for name in self.all_commands()}
-
-    def all_commands(self) -> list[str]:
-        names = []
-        for name in commands_in(self.fheres("--help").stdout):
-            below = commands_in(self.fheres(name, "--help").stdout)
-            names += [f"{name} {item}" for item in below] or [name]
-        return names
+        self.good = {name: GOOD[name] for name in all_commands()}
 
     def test_every_help_shows_an_example_and_fits_the_screen(self) -> None:
         for name in ["", "client", *self.good]:
-            text = self.fheres(*name.split(), "--help").stdout
+            text = help_of(name)
             for line in text.splitlines():
                 self.assertLessEqual(len(line), COLUMNS, f"{name}: {line}")
             if name in self.good:
@@ -77,15 +87,15 @@ class CommandsTest(ToolTest):
                 self.assertIn(f"fheres {name}", example)
 
     def test_an_unknown_option_or_command_is_a_usage_error_with_nothing_on_stdout(self) -> None:
-        for arguments in ([*name.split(), "--frobnicate"] for name in ["", *self.good]):
-            result = self.fheres(*arguments, expect=2)
+        for name in some(["", *self.good]):
+            result = self.fheres(*name.split(), "--frobnicate", expect=2)
             self.assertEqual(result.stdout, "")
             self.assertNotEqual(result.stderr, "")
-        for name in self.good:
+        for name in some([*self.good]):
             self.fheres(*name.split(), "--color", "purple", expect=2)
 
     def test_documents_that_are_not_there_or_wrong_exit_2_and_say_where(self) -> None:
-        for name in ("validate", "explain", "decide", "run", "keys"):
+        for name in some(("validate", "explain", "decide", "run", "keys")):
             self.assertIn("FHR0001", self.fheres(name, "no/such.yaml", expect=2).stderr)
             self.assertIn(f"{WRONG}:12:", self.fheres(name, WRONG, expect=2).stderr)
 
@@ -96,7 +106,7 @@ class CommandsTest(ToolTest):
             jsonschema.Draft202012Validator.check_schema(schema)
             validator = jsonschema.Draft202012Validator(schema)
         self.prepare()
-        for number, name in enumerate(self.good, 1):
+        for number, name in enumerate(some([*self.good]), 1):
             arguments = self.arguments(name, 2 * number)
             self.assertEqual(self.fheres(*arguments, "--quiet").stdout, "", name)
             answer = json.loads(self.fheres(*self.arguments(name, 2 * number + 1), "--json").stdout)
@@ -189,7 +199,7 @@ class SchemaTest(ToolTest):
     def test_every_kind_has_a_schema_of_its_own(self) -> None:
         kinds = self.kinds()
         self.assertLessEqual({"workload", "plan", "request", "explanation", "decision", "run", "validation"}, set(kinds))
-        for kind in kinds:
+        for kind in some(kinds):
             schema = json.loads(self.fheres("schema", kind).stdout)
             text = json.dumps(schema)
             for reference in re.findall(r'"#/\$defs/([^"]+)"', text):
@@ -278,7 +288,7 @@ class ManTest(ToolTest):
         page = self.fheres("man").stdout
         plain = page.replace("\\-", "-")
         for name in re.findall(r"(?m)^\.SS (.*)$", plain):
-            for option in re.findall(r"(?m)^  (?:-\w, )?(--[a-z-]+)", self.fheres(*name.split(), "--help").stdout):
+            for option in re.findall(r"(?m)^  (?:-\w, )?(--[a-z-]+)", help_of(name)):
                 self.assertIn(option, plain.split(f".SS {name}\n")[1].split(".SS ")[0], name)
         self.assertLessEqual({"validate", "run", "client keygen", "man"}, set(re.findall(r"(?m)^\.SS (.*)$", plain)))
         if shutil.which("groff"):

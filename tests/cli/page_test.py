@@ -3,30 +3,24 @@
 Skipped where there is no chromium.
 """
 
-import html
-import json
-import re
-import shutil
-import subprocess
 import sys
 import unittest
 
+from browser import BROWSER, Browser
 from tool import ToolTest
 
 SKIPPED = 77
-BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
-# Plays the user after the page has drawn, and leaves what it saw in an element for --dump-dom.
+# Plays the user once the page has been shown, and answers with what it saw.
 USER = """
-<script>
-window.onerror = (message) => { seen.errors.push(String(message)); };
-const seen = { errors: [] };
-function press(canvas, kind, id, x, y) {
-  const box = canvas.getBoundingClientRect();
-  canvas.dispatchEvent(new PointerEvent(kind, { pointerId: id, clientX: box.left + x, clientY: box.top + y, bubbles: true }));
-}
-for (const canvas of document.querySelectorAll("canvas")) canvas.setPointerCapture = () => {};
-function tap(canvas, x, y) { press(canvas, "pointerdown", 1, x, y); press(canvas, "pointerup", 1, x, y); }
-setTimeout(() => {
+new Promise((shown) => requestAnimationFrame(() => requestAnimationFrame(shown))).then(() => {
+  const seen = { errors: [] };
+  window.onerror = (message) => { seen.errors.push(String(message)); };
+  function press(canvas, kind, id, x, y) {
+    const box = canvas.getBoundingClientRect();
+    canvas.dispatchEvent(new PointerEvent(kind, { pointerId: id, clientX: box.left + x, clientY: box.top + y, bubbles: true }));
+  }
+  for (const canvas of document.querySelectorAll("canvas")) canvas.setPointerCapture = () => {};
+  function tap(canvas, x, y) { press(canvas, "pointerdown", 1, x, y); press(canvas, "pointerup", 1, x, y); }
   const [timeline, device] = document.querySelectorAll("canvas");
   const colors = (canvas) => new Set(new Uint32Array(canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data.buffer)).size;
   seen.charts = [...document.querySelectorAll("canvas")].map(colors);
@@ -53,12 +47,8 @@ setTimeout(() => {
   seen.pinched = width() / pinched;
   document.getElementById("whole").click();
   seen.whole = width() / run.length_ns;
-  const out = document.createElement("pre");
-  out.id = "seen";
-  out.textContent = JSON.stringify(seen);
-  document.body.append(out);
-}, 200);
-</script>
+  return seen;
+})
 """
 
 
@@ -67,15 +57,9 @@ class PageTest(ToolTest):
         report, page = self.folder / "report.json", self.folder / "page.html"
         self.fheres("run", "samples/explicit-tiles.yaml", "--device", "emulated", "--quiet", "--report", report)
         self.fheres("trace", report, "-o", page)
-        text = page.read_text()
-        page.write_text(text.replace("</body>", USER + "</body>"))
-        result = subprocess.run(
-            [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--window-size=420,900", "--virtual-time-budget=3000",
-             f"--user-data-dir={self.folder}/profile", "--dump-dom", f"file://{page}"],
-            capture_output=True, text=True, timeout=120)
-        found = re.search(r'<pre id="seen">(.*?)</pre>', result.stdout, re.DOTALL)
-        self.assertIsNotNone(found, result.stderr[-2000:])
-        seen = json.loads(html.unescape(found.group(1)))
+        with Browser(self.folder) as browser:
+            browser.open(page, 420, 900)
+            seen = browser.evaluate(USER)
         self.assertEqual(seen["errors"], [])
         self.assertEqual(len(seen["charts"]), 4)  # the timeline, a device, two hosts
         for colors in seen["charts"]:

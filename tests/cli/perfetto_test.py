@@ -26,7 +26,7 @@ def processor() -> pathlib.Path | None:
 class PerfettoTest(ToolTest):
     def ask(self, trace: pathlib.Path, *queries: str) -> list:
         result = subprocess.run([NODE, ROOT / "tests" / "report" / "perfetto.mjs", processor(), trace, *queries],
-                                capture_output=True, text=True, timeout=120)
+                                capture_output=True, text=True, timeout=600)
         self.assertEqual(result.returncode, 0, result.stderr[-2000:])
         return [json.loads(line) for line in result.stdout.splitlines()]
 

@@ -26,6 +26,7 @@ class Page(html.parser.HTMLParser):
         self.attributes: list[tuple[str, str]] = []
         self.scripts: list[str] = []
         self.rows: list[list[str]] = []
+        self.columns = 0
         self.inside = ""
         self.feed(text)
 
@@ -38,6 +39,7 @@ class Page(html.parser.HTMLParser):
             self.rows.append([])
         if tag == "td":
             self.rows[-1].append("")
+        self.columns += tag == "th"
 
     def handle_endtag(self, tag: str) -> None:
         self.inside = ""
@@ -168,6 +170,8 @@ class TraceTest(ToolTest):
         costs = [row for row in page.rows if row]
         self.assertEqual((costs[0][0], costs[0][1], costs[0][2]), ("rot1", "18 MiB", "1"))
         self.assertEqual(len(costs), len({life["value"] for life in report["observed"]["lives"]}))
+        self.assertIn(page.columns, (6, 7))  # one for waiting, where anything waited
+        self.assertEqual({len(row) for row in costs}, {page.columns})
 
     def test_names_in_a_report_stay_text_in_every_format(self) -> None:
         report = self.run_sample(SAMPLE)

@@ -3,6 +3,7 @@
 import fcntl
 import json
 import os
+import pathlib
 import pty
 import re
 import select
@@ -11,11 +12,11 @@ import signal
 import struct
 import subprocess
 import termios
-import time
 import unittest
 
-from tool import FHERES, ROOT, SAMPLE, ToolTest
+from tool import FHERES, PATIENCE, ROOT, SAMPLE, SANITIZED, ToolTest, some
 
+SMALL = "samples/first-steps.yaml"
 EMULATED = ("--device", "emulated")
 
 
@@ -30,19 +31,15 @@ class Terminal:
         os.close(there)
         self.text = ""
 
-    def read(self, until: str = "", seconds: float = 120) -> str:
+    def read(self, until: str = "") -> str:
         """What it said until something like that is there, or until it ends."""
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            if until and re.search(until, self.text):
-                return self.text
-            ready, _, _ = select.select([self.here], [], [], 0.2)
-            if not ready:
-                continue
+        while not (until and re.search(until, self.text)):
+            if not select.select([self.here], [], [], PATIENCE)[0]:
+                raise TimeoutError(f"nothing for {PATIENCE} s after {self.text}")
             try:
                 piece = os.read(self.here, 1 << 16)
             except OSError:  # the other end is closed
-                break
+                piece = b""
             if not piece:
                 break
             self.text += piece.decode()
@@ -50,16 +47,16 @@ class Terminal:
 
     def finish(self) -> int:
         self.read()
-        stdout, _ = self.process.communicate(timeout=120)
+        stdout, _ = self.process.communicate(timeout=PATIENCE)
         self.stdout = stdout.decode()
         os.close(self.here)
         return self.process.returncode
 
 
-def long_workload(folder, operations: int):
-    """Four stages of small operations, each on the result of the one before."""
+def long_workload(folder, operations: int, log_n: int = 11):
+    """Four stages of operations, each on the result of the one before; larger rings take longer over them."""
     lines = ["apiVersion: fheres/v1", "kind: Workload", "metadata: {name: long}",
-             "parameters: {log_n: 11, q: [50, 40], p: [50], scale_bits: 40, security: none}",
+             f"parameters: {{log_n: {log_n}, q: [50, 40], p: [50], scale_bits: 40, security: none}}",
              "locations: {cuda:0: {budget: 96 MiB}}",
              "values:", "  x: {ciphertext: {message: {constant: 0.25}}, at: pinned-host}",
              "  rot1: {rotation_key: {steps: 1}, at: pinned-host}", "stages:"]
@@ -78,7 +75,7 @@ def long_workload(folder, operations: int):
 
 class ProgressTest(ToolTest):
     def test_a_terminal_sees_stage_operations_bytes_error_and_time_left_and_nothing_stays(self) -> None:
-        document = long_workload(self.folder, 2000)
+        document = long_workload(self.folder, 2000, log_n=11 if SANITIZED else 12)  # for long enough to draw
         terminal = Terminal("run", document, *EMULATED)
         self.assertEqual(terminal.finish(), 0)
         drawn = terminal.text.split("\r\x1b[K")
@@ -98,19 +95,40 @@ class ProgressTest(ToolTest):
             self.assertLess(len(line), 30, line)
 
     def test_nothing_is_drawn_where_nobody_watches_or_wants_it(self) -> None:
-        self.assertEqual(self.fheres("run", SAMPLE, *EMULATED).stderr, "")
-        terminal = Terminal("run", SAMPLE, *EMULATED, "--quiet")
+        self.assertEqual(self.fheres("run", SMALL, *EMULATED).stderr, "")
+        terminal = Terminal("run", SMALL, *EMULATED, "--quiet")
         self.assertEqual(terminal.finish(), 0)
         self.assertEqual((terminal.text, terminal.stdout), ("", ""))
 
 
 class InterruptionTest(ToolTest):
     def start(self) -> Terminal:
-        """In the middle of the first stage."""
+        """In the middle of the first stage, which nobody waits for: it is far from its end whatever else the machine does."""
         self.report = self.folder / "report.json"
-        terminal = Terminal("run", long_workload(self.folder, 20000), *EMULATED, "--seed", 1, "--report", self.report)
+        self.report.unlink(missing_ok=True)
+        terminal = Terminal("run", long_workload(self.folder, 8000, log_n=14), *EMULATED, "--seed", 1, "--report", self.report)
         terminal.read(r"stage-0: [1-9]")
         return terminal
+
+    def send_until(self, wanted, *signals: int) -> Terminal:
+        """Two signals that a busy machine may draw apart, so that the run hears the second too late: then once more."""
+        for _ in range(10):
+            terminal = self.start()
+            for number in signals:
+                terminal.process.send_signal(number)
+                self.wait_until_it_heard(terminal.process.pid, number)
+            self.assertEqual(terminal.finish(), 130)
+            if wanted():
+                break
+        return terminal
+
+    @staticmethod
+    def wait_until_it_heard(process: int, number: int) -> None:
+        """The same signal twice is one, as long as the first one waits."""
+        pending = re.compile(r"State:\s*[^Z][\s\S]*ShdPnd:\s*(\w+)")
+        status = pathlib.Path(f"/proc/{process}/status")
+        while (found := pending.search(status.read_text())) and int(found[1], 16) >> (number - 1) & 1:
+            os.sched_yield()
 
     def test_the_first_signal_stops_at_an_operation_and_leaves_a_valid_partial_report(self) -> None:
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -126,27 +144,21 @@ class InterruptionTest(ToolTest):
             self.assertFalse(stage["complete"])
             self.assertEqual([item["phase"] for item in stage["executed"]["transitions"]], ["enter", "enter"])
             self.assertGreater(len(stage["operations"]), 0)
-            self.assertLess(len(stage["operations"]), 5000)
+            self.assertLess(len(stage["operations"]), 2000)
             for location in report["final"]["locations"]:
                 self.assertEqual(location["reserved"], 0)
             self.assertEqual(terminal.stdout.splitlines()[-1], "interrupted: stage stage-0, body: stopped at an operation "
                              "boundary [run/interrupted]")
-            self.report.unlink()
+
+    def report_is_there(self) -> bool:
+        return self.report.exists()
 
     def test_the_same_signal_again_at_once_is_what_timeout_sends_and_loses_no_report(self) -> None:
-        terminal = self.start()
-        terminal.process.send_signal(signal.SIGTERM)
-        time.sleep(0.02)
-        terminal.process.send_signal(signal.SIGTERM)
-        self.assertEqual(terminal.finish(), 130)
+        self.send_until(self.report_is_there, signal.SIGTERM, signal.SIGTERM)
         self.assertEqual(json.loads(self.report.read_text())["outcome"]["status"], "interrupted")
 
     def test_a_second_signal_ends_it_at_once(self) -> None:
-        terminal = self.start()
-        # Two different ones, so that the second cannot be swallowed by the first.
-        terminal.process.send_signal(signal.SIGTERM)
-        terminal.process.send_signal(signal.SIGINT)
-        self.assertEqual(terminal.finish(), 130)
+        self.send_until(lambda: not self.report_is_there(), signal.SIGTERM, signal.SIGINT)
         self.assertEqual([path.name for path in self.folder.iterdir()], ["long.yaml"])
 
 
@@ -184,14 +196,15 @@ class FailureTest(ToolTest):
 
 class RepeatTest(ToolTest):
     def test_repeated_runs_report_every_time_and_warming_up_does_not_count(self) -> None:
-        result = self.fheres("run", SAMPLE, *EMULATED, "--repeat", 3, "--warmup", 1)
+        report = self.folder / "report.json"
+        result = self.fheres("run", SMALL, *EMULATED, "--repeat", 3, "--warmup", 1, "--report", report)
         self.assertIn("3 runs after 1 to warm up: stages took", result.stdout.splitlines()[0])
-        repeats = self.json("run", SAMPLE, *EMULATED, "--repeat", 3, "--warmup", 1)["timing"]["repeats"]
+        repeats = json.loads(report.read_text())["timing"]["repeats"]
         self.assertEqual((repeats["warmup"], len(repeats["stages_ns"])), (1, 3))
         self.assertEqual(repeats["median_ns"], sorted(repeats["stages_ns"])[1])
         self.assertEqual(repeats["fastest_ns"], min(repeats["stages_ns"]))
-        self.assertNotIn("repeats", self.json("run", SAMPLE, *EMULATED)["timing"])
-        self.fheres("run", SAMPLE, *EMULATED, "--repeat", 0, expect=2)
+        self.assertNotIn("repeats", self.json("run", SMALL, *EMULATED)["timing"])
+        self.fheres("run", SMALL, *EMULATED, "--repeat", 0, expect=2)
 
     def test_the_first_run_that_is_wrong_is_the_last(self) -> None:
         document = self.folder / "strict.yaml"
@@ -209,7 +222,7 @@ class HeldTest(ToolTest):
         for document in (SAMPLE, "samples/automatic-rotate-scale.request.yaml", "samples/explicit-tiles.yaml"):
             cases += [("decide", document, "--json"), ("explain", document, *tight, "--json")]
         cases += [("explain", SAMPLE), ("decide", *undecided), ("explain", SAMPLE, "--format", "junit")]
-        for case in cases:
+        for case in some(cases):
             alone, held = (subprocess.run([FHERES, *map(str, arguments)], cwd=ROOT, capture_output=True)
                            for arguments in (case, (*case, *EMULATED)))
             self.assertIn(alone.returncode, (0, 1, 3), case)

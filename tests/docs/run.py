@@ -123,7 +123,7 @@ class Page:
         environment = dict(os.environ, PATH=f"{self.folder}/bin:{os.environ['PATH']}", NO_COLOR="1", LC_ALL="C.UTF-8",
                            CUDA_VISIBLE_DEVICES="", COLUMNS="100")
         result = subprocess.run(["bash", "-c", command], cwd=self.folder, env=environment, stdin=subprocess.DEVNULL,
-                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120)
+                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=600)
         if result.returncode != code:
             self.wrong(line, f"`{command}` exits {result.returncode}, the page says {code}:\n"
                              + textwrap.indent(result.stdout, "    "))
@@ -135,7 +135,7 @@ class Page:
     def help_of(self, *command: str) -> str:
         """Empty where there is no such command."""
         if command not in Page.helps:
-            result = subprocess.run([self.tool, *command, "--help"], capture_output=True, text=True, timeout=60)
+            result = subprocess.run([self.tool, *command, "--help"], capture_output=True, text=True, timeout=600)
             Page.helps[command] = result.stdout if result.returncode == 0 else ""
         return Page.helps[command]
 

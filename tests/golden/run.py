@@ -59,7 +59,7 @@ def run(binary, case):
     arguments = shlex.split((case / "command").read_text().replace("{root}", str(ROOT)))
     environment = dict(os.environ, NO_COLOR="1", LC_ALL="C.UTF-8")
     done = subprocess.run([binary, *arguments], cwd=case, env=environment, stdin=subprocess.DEVNULL,
-                          capture_output=True, timeout=60, preexec_fn=interrupt if (case / "interrupted").exists() else None)
+                          capture_output=True, timeout=600, preexec_fn=interrupt if (case / "interrupted").exists() else None)
     settle = without_what_varies if (case / "varies").exists() else lambda text: text
     if (case / "interrupted").exists():
         settle = lambda text: without_what_was_made(without_what_varies(text))

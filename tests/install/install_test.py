@@ -14,7 +14,7 @@ SAMPLE = "samples/automatic-rotate-scale.yaml"
 
 
 def command(*arguments: object, **options: object) -> str:
-    result = subprocess.run([str(item) for item in arguments], capture_output=True, text=True, timeout=300, **options)
+    result = subprocess.run([str(item) for item in arguments], capture_output=True, text=True, timeout=600, **options)
     assert result.returncode == 0, f"{arguments}\n{result.stdout}\n{result.stderr}"
     return result.stdout
 

@@ -243,14 +243,15 @@ Bytes Rules::carry_out(const Action& action, const Expectation& expected, Bytes 
         expected.work == Expectation::Work::load && expected.source != expected.destination;
     if (elsewhere) made = take(*expected.source, actual);
     const bool beside = expected.work == Expectation::Work::expand && expected.source != expected.destination;
-    if (beside) made = take(*expected.destination, expected.bytes);
+    if (beside) made = take(*expected.destination, expected.bytes, expected.asynchronous);
     RuleCopy copy;
     copy.actual = actual;
-    copy.offset = beside ? take_beside(*expected.destination, made, expected.bytes, actual)
-                         : take(*expected.destination, actual);
+    copy.offset =
+        beside ? take_beside(*expected.destination, made, expected.bytes, actual, expected.asynchronous)
+               : take(*expected.destination, actual, expected.asynchronous);
     const Bytes sent = expected.work == Expectation::Work::expand ? expected.bytes : actual;
     std::optional<Bytes> staged;
-    if (expected.staging != 0) staged = take(Location::pinned_host(), sent);
+    if (expected.staging != 0) staged = take(Location::pinned_host(), sent, expected.asynchronous);
     if (!expected.asynchronous) give_back(Location::pinned_host(), staged, sent);
     if (expected.asynchronous) {  // R21
       RuleArrival arrival;

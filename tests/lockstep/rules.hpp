@@ -198,7 +198,7 @@ class Rules {
   };
   std::vector<Sliding> blocks_at(Location at);
   std::optional<Bytes> slide(Location at, Bytes bytes);
-  std::optional<Bytes> take(Location at, Bytes bytes);
+  std::optional<Bytes> take(Location at, Bytes bytes, bool arrives = false);
   void give_back(Location at, const std::optional<Bytes>& offset, Bytes bytes);
   void note(Location at, Bytes more_used, Bytes more_reserved);
   void remove(std::uint64_t serial, Location at);
@@ -210,9 +210,9 @@ class Rules {
   bool is_needed(std::uint64_t serial) const;
   bool judge_expansion(Expectation& expected, const RuleValue& value, Location at,
                        std::optional<Location> from, bool is_move) const;
-  bool has_pieces(Location at, Bytes first, Bytes second) const;
+  bool has_pieces(Location at, Bytes first, Bytes second, bool arrive) const;
   std::optional<Bytes> take_beside(Location at, const std::optional<Bytes>& first, Bytes first_bytes,
-                                   Bytes bytes);
+                                   Bytes bytes, bool arrives);
   Expectation judge_move(const RuleValue& value, const residency::Move& move) const;
   void install_block(RuleValue& value, std::uint64_t block);
   void produce(const Plan& plan, std::uint64_t first_key, Forecast& into);

@@ -4,16 +4,17 @@
 #include "lockstep/rules.hpp"
 
 namespace fheres::lockstep {
-// --- Addresses: the same first fit in the same order as a region.
+// --- Addresses: the same first fit in the same order as a region, from the high end for what arrives later.
 
-std::optional<Bytes> Rules::take(Location at, Bytes bytes) {
+std::optional<Bytes> Rules::take(Location at, Bytes bytes, bool arrives) {
   const auto arena = arenas_.find(at);
   if (arena == arenas_.end()) return std::nullopt;
-  if (const auto offset = arena->second.allocate(bytes)) return offset;
+  const memory::End end = arrives ? memory::End::high : memory::End::low;
+  if (const auto offset = arena->second.allocate(bytes, end)) return offset;
   const auto slid = slide(at, bytes);
   if (!slid) return std::nullopt;
   compacted_[at] += *slid;
-  return arenas_.at(at).allocate(bytes);
+  return arenas_.at(at).allocate(bytes, end);
 }
 
 std::vector<Rules::Sliding> Rules::blocks_at(Location at) {

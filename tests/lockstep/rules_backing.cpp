@@ -51,30 +51,31 @@ bool Rules::judge_expansion(Expectation& expected, const RuleValue& value, Locat
   if (!admits(at, value.spec.storage_bytes + expected.temporary)) expected.refusals.insert(kBudget);
   if (is_staged(read, at)) expected.staging = backing.spec.storage_bytes;
   if (!admits(Location::pinned_host(), expected.staging)) expected.refusals.insert(kBudget);
-  expected.has_piece = in_place ? has_piece(at, expected.block) : has_pieces(at, sent, expected.block);
+  expected.has_piece =
+      in_place ? has_piece(at, expected.block) : has_pieces(at, sent, expected.block, expected.asynchronous);
   if (expected.staging != 0 && !has_piece(Location::pinned_host(), sent)) expected.has_piece = false;
   return true;
 }
 
 // A second block, while the first, which no value has yet, stays where it is.
 std::optional<Bytes> Rules::take_beside(Location at, const std::optional<Bytes>& first, Bytes first_bytes,
-                                        Bytes bytes) {
+                                        Bytes bytes, bool arrives) {
   constexpr std::uint64_t kKey = ~std::uint64_t{0};
   RuleBlock block;
   block.at = at;
   block.bytes = first_bytes;
   block.offset = first;
   blocks_.emplace(kKey, block);
-  const std::optional<Bytes> second = take(at, bytes);
+  const std::optional<Bytes> second = take(at, bytes, arrives);
   blocks_.erase(kKey);
   return second;
 }
 
-bool Rules::has_pieces(Location at, Bytes first, Bytes second) const {
+bool Rules::has_pieces(Location at, Bytes first, Bytes second, bool arrive) const {
   if (arenas_.count(at) == 0) return true;
   Rules copy = *this;
-  const std::optional<Bytes> offset = copy.take(at, first);
-  return offset && copy.take_beside(at, offset, first, second);
+  const std::optional<Bytes> offset = copy.take(at, first, arrive);
+  return offset && copy.take_beside(at, offset, first, second, arrive);
 }
 
 }  // namespace fheres::lockstep

@@ -12,6 +12,7 @@
 
 using namespace fheres;
 using memory::Arena;
+using memory::End;
 
 namespace {
 
@@ -19,10 +20,11 @@ namespace {
 class FlagArena {
  public:
   explicit FlagArena(Bytes capacity) : taken_(capacity / kGranule, false) {}
-  std::optional<Bytes> allocate(Bytes bytes) {
+  std::optional<Bytes> allocate(Bytes bytes, End end = End::low) {
     const std::size_t count = (bytes + kGranule - 1) / kGranule;
     if (count == 0) return 0;
-    for (std::size_t start = 0; start + count <= taken_.size(); ++start) {
+    for (std::size_t i = 0; i + count <= taken_.size(); ++i) {
+      const std::size_t start = end == End::low ? i : taken_.size() - count - i;
       const auto first = taken_.begin() + static_cast<std::ptrdiff_t>(start);
       const auto last = first + static_cast<std::ptrdiff_t>(count);
       if (std::find(first, last, true) != last) continue;
@@ -74,6 +76,20 @@ TEST_CASE("an arena gives the lowest offset with room and merges what comes back
   CHECK(arena.allocate(4 * kGranule) == 0u);
 }
 
+TEST_CASE("an arena gives the highest offset with room where it is asked for the high end") {
+  Arena arena(10 * kGranule);
+  CHECK(arena.allocate(2 * kGranule, End::high) == 8 * kGranule);
+  CHECK(arena.allocate(2 * kGranule) == 0u);
+  CHECK(arena.allocate(kGranule + 1, End::high) == 6 * kGranule);
+  arena.free(8 * kGranule, 2 * kGranule);
+  CHECK(arena.allocate(3 * kGranule, End::high) == 3 * kGranule);  // the last piece is too small
+  CHECK(arena.allocate(2 * kGranule, End::high) == 8 * kGranule);
+  CHECK_FALSE(arena.allocate(2 * kGranule, End::high).has_value());
+  CHECK(arena.allocate(0, End::high) == 0u);
+  CHECK(arena.allocate(kGranule, End::high) == 2 * kGranule);
+  CHECK(arena.largest_free() == 0);
+}
+
 TEST_CASE("an arena's edges: no room at all, a partial granule, zero bytes, sizes near 2^64") {
   Arena none(0);
   CHECK(none.allocate(0) == 0u);
@@ -118,10 +134,11 @@ TEST_CASE("an arena agrees with one flag a granule on random sequences, and its 
     for (int i = 0; i < 300; ++i) {
       if (live.empty() || random.below(5) < 3) {
         const Bytes bytes = random.below(9 * kGranule);
+        const End end = random.below(3) == 0 ? End::high : End::low;
         Arena copy = arena;
-        const std::optional<Bytes> offset = arena.allocate(bytes);
-        REQUIRE(offset == flags.allocate(bytes));
-        REQUIRE(offset == copy.allocate(bytes));
+        const std::optional<Bytes> offset = arena.allocate(bytes, end);
+        REQUIRE(offset == flags.allocate(bytes, end));
+        REQUIRE(offset == copy.allocate(bytes, end));
         if (offset) live.push_back({*offset, bytes});
       } else {
         const std::size_t which = random.below(live.size());

@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include "residency/world.hpp"
+#include "support/faulty_driver.hpp"
 
 using namespace fheres;
 using namespace fheres::residency;
@@ -109,6 +110,55 @@ TEST_CASE(
   CHECK(ended.device_waits == 2);
   CHECK(ended.stall_ns == 0);
   lease.release(true);
+}
+
+TEST_CASE("R22: of what arrives in one stream the last is waited for, on the device and at a plan's end") {
+  const auto stepped = memory::make_stepped_driver();
+  const auto counting = std::make_shared<fheres::test::FaultyDriver>(stepped);
+  ManagerOptions options;
+  options.arrivals_end_when_settled = true;
+  Manager manager(counting, options);
+  std::vector<HandleId> values;
+  Plan plan;
+  plan.name = "reads";
+  for (unsigned char i = 1; i <= 12; ++i) {
+    Allocation block = manager.allocate(kPinned, kGranule);
+    std::memset(block.data(), i, block.bytes());
+    values.push_back(manager.adopt(std::move(block), kPinned, make_spec("v" + std::to_string(i), kGranule)));
+    plan.reads.push_back({values.back(), kDevice});
+  }
+  const memory::Stream one = counting->make_stream(kDevice, "one"),
+                       two = counting->make_stream(kDevice, "two");
+  const memory::Stream consumer = counting->make_stream(kDevice, "consumer");
+  stepped->hold(two);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    manager.prefetch(values[i], kDevice, {}, i % 3 == 0 ? two : one);
+
+  Scope scope = manager.scope(plan);
+  scope.enter();
+  const std::uint64_t waits = counting->calls(fheres::test::Call::wait);
+  Lease lease = manager.acquire(values, kDevice, consumer);
+  CHECK(counting->calls(fheres::test::Call::wait) == waits + 2);
+  int read = 0;
+  for (const HandleId value : values)
+    counting->enqueue(consumer,
+                      [&read, view = lease.view(value)] { read += static_cast<int>(view.data[0]); });
+  stepped->run_until_idle();
+  CHECK(read == 0);
+  stepped->let_go(two);
+  lease.release();
+  counting->synchronize(consumer);
+  CHECK(read == 78);
+  const std::uint64_t waited = counting->calls(fheres::test::Call::synchronize);
+  scope.close();
+  CHECK(counting->calls(fheres::test::Call::synchronize) <= waited + 2);
+  const Snapshot after = manager.snapshot();
+  for (const HandleId value : values) {
+    CHECK_FALSE(seen_at(after, value, kDevice).arriving);
+    CHECK_FALSE(seen_at(after, value, kDevice).protection.any());
+    CHECK_FALSE(seen_at(after, value, kPinned).protection.any());
+  }
+  for (const TransitionReport& item : manager.trace()) CHECK(item.device_waits == 1);
 }
 
 TEST_CASE("R22: a host lease of what arrives blocks until it is there") {
@@ -240,8 +290,8 @@ TEST_CASE(
     World world({{kDevice, 4 * kTile}}, 1, {}, true);
     const HandleId a = world.put("a", kTile, kPinned, 1), b = world.put("b", kTile, kPinned, 2),
                    c = world.put("c", 3 * kTile, kPinned, 3);
-    Plan first{.name = "first", .reclaim = {}, .reservations = {}, .enter = {Ensure{a, kDevice, {}}}};
-    first.prefetch = {Ensure{b, kDevice, {}, true}};
+    Plan first{.name = "first", .reclaim = {}, .reservations = {}, .enter = {}};
+    first.prefetch = {Ensure{a, kDevice, {}, true}, Ensure{b, kDevice, {}, true}};
     if (reads) first.reads = {{a, kDevice}, {b, kDevice}};
     Plan second{.name = "second", .reclaim = {Drop{a, kDevice}}, .reservations = {}, .enter = {}};
     second.enter = {Ensure{c, kDevice, {}}};

@@ -409,3 +409,35 @@ TEST_CASE(
   CHECK(manager.state_version() == before);
   CHECK_FALSE(manager.explain(middle.plan).feasible);
 }
+
+// 30 free, b 50, 20 free: what arrives later would leave no piece of 30 if it took the first one that holds it.
+TEST_CASE("R27: what is brought ahead leaves its hole to the next body, by explain and by the manager") {
+  World world({{kDevice, 100 * kUnit}});
+  const HandleId a = world.put("a", 30 * kUnit, kPinned, 1);
+  const HandleId b = world.put("b", 50 * kUnit, kPinned, 2);
+  const HandleId ahead = world.put("ahead", 20 * kUnit, kPinned, 3);
+  world.manager->ensure(a, kDevice);
+  world.manager->ensure(b, kDevice);
+  Plan plan;
+  plan.name = "body";
+  plan.reclaim = {Drop{a, kDevice}};
+  plan.reservations = {{kDevice, 30 * kUnit, "workspace"}};
+  plan.prefetch = {Ensure{ahead, kDevice, {}, true}};
+  plan.workspace = {{0, 30 * kUnit}};
+  const Explanation told = world.manager->explain(plan);
+  REQUIRE(told.feasible);
+  CHECK(told.compacted_bytes() == 0);
+
+  Scope scope = world.manager->scope(plan);
+  scope.enter();
+  CHECK(world.manager->snapshot().at(kDevice)->largest_free == 30 * kUnit);
+  Allocation workspace = scope.reservation("workspace", kDevice).allocate(30 * kUnit);
+  CHECK(world.manager->snapshot().at(kDevice)->compacted == 0);
+  workspace = {};
+  scope.close();
+  // What is brought for now takes the first hole, as ever.
+  world.manager->settle(ahead, kDevice);
+  world.manager->drop(ahead, kDevice);
+  world.manager->ensure(ahead, kDevice);
+  CHECK(world.manager->snapshot().at(kDevice)->largest_free == 20 * kUnit);
+}

@@ -167,8 +167,7 @@ TEST_CASE(
     }
     program.stages.resize(3);
     for (std::size_t s = 0; s < 3; ++s) program.stages[s].name.text = "s" + std::to_string(s);
-    program.stages[0].enter = {{Verb::ensure, 0, device, {}, {}}};
-    program.stages[0].prefetch = {{Verb::ensure, 1, device, {}, {}}};
+    program.stages[0].prefetch = {{Verb::ensure, 0, device, {}, {}}, {Verb::ensure, 1, device, {}, {}}};
     if (required) program.stages[1].require = {{1, device, {}}};
     program.stages[2].reclaim = {{Verb::drop, 0, device, {}, {}}};
     program.stages[2].enter = {{Verb::ensure, 2, device, {}, {}}};

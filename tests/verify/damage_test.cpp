@@ -257,12 +257,12 @@ kind: Plan
 metadata: {name: pieces}
 locations: {cuda:0: {budget: 1280}}
 values:
-  a: {bytes: 512, at: [pinned-host, cuda:0]}
+  a: {bytes: 512, at: pinned-host}
   b: {bytes: 256, at: pinned-host}
   c: {bytes: 768, at: pinned-host}
 stages:
   - name: s
-    prefetch: [{ensure: b, at: cuda:0}]
+    prefetch: [{ensure: a, at: cuda:0}, {ensure: b, at: cuda:0}]
     exit: [{drop: a, at: cuda:0}, {ensure: c, at: cuda:0}]
 )");
   const Verification found = verify::check(program);

@@ -36,13 +36,16 @@ struct Compaction {
   Bytes copied() const;
 };
 
+/// Which end of the free addresses a piece is taken from.
+enum class End { low, high };
+
 /// Why no compaction makes the piece.
 struct Obstruction {
   Bytes largest_free = 0;              // the most that sliding could bring together
   std::vector<ArenaPiece> in_the_way;  // what may not slide and has free bytes below and above it, ascending
 };
 
-/// The addresses of one region: a deterministic first-fit allocator over [0, capacity), in granules of
+/// The addresses of one region: a deterministic allocator over [0, capacity), first fit from either end, in granules of
 /// kGranule bytes. Pure arithmetic: it owns no storage, copies like a value, and so serves live regions and
 /// replays alike. The same sequence of calls gives the same offsets everywhere. Not thread safe.
 class Arena {
@@ -50,9 +53,9 @@ class Arena {
   /// A capacity that is no multiple of kGranule loses its last partial granule.
   explicit Arena(Bytes capacity);
 
-  /// The lowest offset with room for `bytes` (rounded up to granules), or nothing when no free piece is large
-  /// enough. Zero bytes take no room and give offset 0.
-  std::optional<Bytes> allocate(Bytes bytes);
+  /// The lowest, or the highest, offset with room for `bytes` (rounded up to granules), or nothing when no free piece is
+  /// large enough. Zero bytes take no room and give offset 0.
+  std::optional<Bytes> allocate(Bytes bytes, End end = End::low);
   /// Ends an allocation of `bytes` at `offset`, both as given to and by allocate. std::logic_error if there
   /// is none.
   void free(Bytes offset, Bytes bytes);
@@ -74,6 +77,8 @@ class Arena {
   Bytes largest_free() const;
 
  private:
+  std::optional<Bytes> find(Bytes size, End end) const;
+
   Bytes capacity_;
   Bytes allocated_ = 0;
   std::map<Bytes, Bytes> free_;  // offset -> size, neighbours merged

@@ -62,8 +62,8 @@ class Region : public std::enable_shared_from_this<Region> {
   /// A block aligned to kGranule. AllocationError when no free piece is large enough; its detail
   /// names the largest. Contents are unspecified: debug builds poison them.
   Block allocate(Bytes bytes);
-  /// The same, or nothing where the capacity has no such piece.
-  std::optional<Block> try_allocate(Bytes bytes);
+  /// The same, or nothing where the capacity has no such piece; from that end of the addresses.
+  std::optional<Block> try_allocate(Bytes bytes, End end = End::low);
 
   /// Whether it is one piece with a capacity, in which addresses matter.
   bool has_arena() const { return capacity_ && at_ != Location::pageable_host(); }
@@ -90,7 +90,7 @@ class Region : public std::enable_shared_from_this<Region> {
   friend class Relocation;
   struct Pieces;
   Region(std::shared_ptr<Driver> driver, Location at, std::optional<Bytes> capacity);
-  std::byte* take_apart(Bytes bytes);
+  std::byte* take_apart(Bytes bytes, End end);
   void release(std::byte* data, Bytes bytes) noexcept;
 
   std::shared_ptr<Driver> driver_;

@@ -32,7 +32,8 @@ class Layout {
   /// where protected blocks prevent it. `state` says which values are protected: only an unprotected
   /// materialization slides.
   using Placed = std::variant<Bytes, Refusal>;
-  Placed place(const State& state, HandleId value, Location at, Bytes bytes);
+  Placed place(const State& state, HandleId value, Location at, Bytes bytes,
+               memory::End end = memory::End::low);
   void remove(HandleId value, Location at);
 
   /// A block that no value owns: carved, or on its way. It never slides.
@@ -41,7 +42,8 @@ class Layout {
     Piece piece;
     Bytes compacted = 0;
   };
-  std::variant<Kept, Refusal> keep(const State& state, Location at, Bytes bytes, const std::string& name);
+  std::variant<Kept, Refusal> keep(const State& state, Location at, Bytes bytes, const std::string& name,
+                                   memory::End end = memory::End::low);
   void give_back(Location at, const Piece& piece);
   /// A block at `at` that is there until the value's arrival at `to` is settled: the copy of its backing that it is
   /// expanded from (R66), or the staging that it comes through (R64).
@@ -81,7 +83,7 @@ class Layout {
   };
   const Room* find(Location at) const;
   Room* find(Location at);
-  std::variant<Kept, Refusal> take(const State& state, Room& room, Bytes bytes);
+  std::variant<Kept, Refusal> take(const State& state, Room& room, Bytes bytes, memory::End end);
   Refusal refusal(const State& state, const Room& room, Bytes bytes, const memory::Obstruction& why) const;
 
   std::vector<Room> rooms_;
@@ -90,6 +92,10 @@ class Layout {
 
 /// Settles an arrival in both (R23).
 void settle(State& state, Layout& layout, const ValuePlace& arrival);
+
+/// Where the blocks of a transition are placed (R27): what is brought ahead lies at the other end of the addresses than
+/// what is used now, so that the holes there stay for the next body's blocks.
+memory::End end_for(const Transition& transition);
 
 /// Whether a compaction may slide it: R27 moves nothing that a lease, a hold or a pending consumer protects.
 bool may_slide(const State& state, HandleId value, Location at);

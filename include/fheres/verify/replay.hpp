@@ -43,7 +43,7 @@ struct Replay {
 /// - charges of values, reservations, temporary copies and staging against the budgets (R7, R15, R16, R24,
 ///   R36, R38, R64);
 /// - arrivals, what they read and what they hold until they are settled (R21, R23);
-/// - the addresses of budgeted pinned and cuda locations: first fit in granules, and compactions where a
+/// - the addresses of budgeted pinned and cuda locations: first fit in granules from the low end, from the high end for what arrives later, and compactions where a
 ///   request fits by bytes and not in one piece (R27). Of several ways to make a piece, the one that copies
 ///   least, then the lowest;
 /// - what a body needs is there when it starts (R29): what the stage says that it requires, and `required`,
