@@ -12,10 +12,13 @@ __extension__ using Wide = __int128;
 
 /// Sums of what may stay that are looked at for a row; with more of them nearly any sum is among them.
 constexpr std::size_t kMostSums = 2'048;
+/// Steps to those sums, over all rows.
+constexpr std::size_t kSumSteps = 20'000'000;
 
 /// The largest sum of some of these charges that is at most `room`, by charge and how many there are of it; `room` where
-/// there are too many sums.
-std::int64_t largest_sum(const std::map<std::int64_t, std::size_t>& charges, std::int64_t room) {
+/// it takes too many sums or steps.
+std::int64_t largest_sum(const std::map<std::int64_t, std::size_t>& charges, std::int64_t room,
+                         std::size_t steps) {
   std::int64_t unit = 0, total = 0;
   for (const auto& [charge, count] : charges) {
     unit = std::gcd(unit, charge);
@@ -23,6 +26,7 @@ std::int64_t largest_sum(const std::map<std::int64_t, std::size_t>& charges, std
   }
   if (total <= room) return total;
   if (unit != 0) room -= room % unit;
+  if (charges.size() == 1) return room;
   std::vector<std::int64_t> sums{0}, more;
   for (const auto& [charge, count] : charges) {
     for (std::size_t i = 0; i < count; ++i) {
@@ -33,7 +37,8 @@ std::int64_t largest_sum(const std::map<std::int64_t, std::size_t>& charges, std
       sums.insert(sums.end(), more.begin(), more.end());
       std::inplace_merge(sums.begin(), sums.begin() + static_cast<std::ptrdiff_t>(before), sums.end());
       sums.erase(std::unique(sums.begin(), sums.end()), sums.end());
-      if (sums.back() == room || sums.size() > kMostSums) return room;
+      if (sums.back() == room || sums.size() > kMostSums || sums.size() > steps) return room;
+      steps -= sums.size();
       if (sums.size() == before) break;
     }
   }
@@ -102,7 +107,7 @@ void Bound::round_up() {
     }
     // What may stay, where it is not already more than can be helped.
     const std::int64_t room = total - rows_[r].missing;
-    if (room > 0) rows_[r].missing = total - largest_sum(charges, room);
+    if (room > 0) rows_[r].missing = total - largest_sum(charges, room, kSumSteps / rows_.size());
   }
 }
 
