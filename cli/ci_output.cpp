@@ -18,7 +18,7 @@ void print_for_ci(const CommonOptions& common, const std::string& command, const
   if (common.format == "junit") {
     fmt::print("{}", report::junit(command, document, cases));
   } else {
-    fmt::print("{}", report::render(report::sarif(report::findings_of(cases), kVersion)));
+    fmt::print("{}", report::render(report::sarif(report::findings_of(cases), kVersion, command, document)));
   }
 }
 

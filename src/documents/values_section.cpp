@@ -83,6 +83,8 @@ std::optional<workload::Message> read_list_message(Context& context, const Node&
     map.finish();
     if (!values) return message;
   }
+  if (values->kind == Node::Kind::sequence && values->items.empty())
+    context.report("FHR0306", values->place, "the list has no numbers, expected one or more");
   for (const auto& item : read_list(context, *values, "list")) {
     message.values.push_back(read_real(context, *item, "a number of the list").value_or(0));
   }

@@ -9,15 +9,19 @@
 namespace fheres::report {
 namespace {
 
-/// A path as a URI reference: relative paths stay relative, which is what a checkout needs.
-std::string uri_of(const std::string& path) {
-  std::string uri = path.starts_with('/') ? "file://" : "";
-  for (const char c : path) {
+std::string percent_encoded(const std::string& text) {
+  std::string uri;
+  for (const char c : text) {
     const bool plain = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
                        std::string_view("-._~/").find(c) != std::string_view::npos;
     uri += plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
   }
   return uri;
+}
+
+/// A path as a URI reference: relative paths stay relative, which is what a checkout needs.
+std::string uri_of(const std::string& path) {
+  return (path.starts_with('/') ? "file://" : "") + percent_encoded(path);
 }
 
 Json region_of(const workload::Place& place) {
@@ -42,7 +46,8 @@ Json rule_of(const std::string& code) {
 
 }  // namespace
 
-Json sarif(std::span<const Finding> findings, const std::string& tool_version) {
+Json sarif(std::span<const Finding> findings, const std::string& tool_version, const std::string& command,
+           const std::string& document) {
   std::set<std::string> codes;
   for (const Finding& finding : findings) codes.insert(finding.code);
   Json rules = Json::array();
@@ -62,6 +67,10 @@ Json sarif(std::span<const Finding> findings, const std::string& tool_version) {
   }
   Json run;
   run["tool"]["driver"] = {{"name", "fheres"}, {"version", tool_version}, {"rules", std::move(rules)}};
+  // Two of the same are taken for one another where several are uploaded at once.
+  std::string category = command;
+  std::replace(category.begin(), category.end(), ' ', '-');
+  run["automationDetails"] = {{"id", fmt::format("{}/{}/", category, percent_encoded(document))}};
   run["columnKind"] = "unicodeCodePoints";
   run["results"] = std::move(results);
   return {{"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},

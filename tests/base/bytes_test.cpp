@@ -59,6 +59,10 @@ TEST_CASE("a text that is not a size is refused with its reason") {
   CHECK(mentions(refusal("MiB"), "expected a number"));
   CHECK(mentions(refusal("."), "expected a number"));
   CHECK(mentions(refusal("1.5"), "needs a unit"));
+  CHECK(mentions(refusal("24G"), "did you mean GB or GiB?"));
+  CHECK(mentions(refusal("24 mib"), "did you mean MiB?"));
+  CHECK(mentions(refusal("24 k"), "did you mean kB or KiB?"));
+  CHECK(mentions(refusal("24 gigs"), "expected B, kB"));
   CHECK(mentions(refusal("1. KiB"), "digit is missing"));
   CHECK(mentions(refusal(".5 KiB"), "digit is missing"));
   CHECK(mentions(refusal("1.0001 KiB"), "whole number"));

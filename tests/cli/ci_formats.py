@@ -23,7 +23,7 @@ except ImportError:
 # Object -> member -> class of what is below it.
 SARIF_CLASSES = {
     "SarifLog": {"runs": "Run"},
-    "Run": {"tool": "Tool", "results": "Result"},
+    "Run": {"tool": "Tool", "results": "Result", "automationDetails": "RunAutomationDetails"},
     "Tool": {"driver": "ToolComponent"},
     "ToolComponent": {"rules": "ReportingDescriptor"},
     "ReportingDescriptor": {"shortDescription": "MultiformatMessageString", "help": "MultiformatMessageString"},
@@ -31,6 +31,7 @@ SARIF_CLASSES = {
     "Location": {"physicalLocation": "PhysicalLocation"},
     "PhysicalLocation": {"artifactLocation": "ArtifactLocation", "region": "Region"},
     "MultiformatMessageString": {}, "Message": {}, "ArtifactLocation": {}, "Region": {},
+    "RunAutomationDetails": {},
 }
 
 
@@ -67,6 +68,7 @@ def check_sarif(log: dict) -> list[dict]:
     assert log["$schema"].endswith("sarif-2.1.0.json")
     (run,) = log["runs"]
     assert run["columnKind"] in ("utf16CodeUnits", "unicodeCodePoints")
+    assert re.fullmatch(r"[A-Za-z0-9._~/%:-]+/", run["automationDetails"]["id"]), run["automationDetails"]
     driver = run["tool"]["driver"]
     assert driver["name"] == "fheres" and driver["version"]
     codes = [rule["id"] for rule in driver["rules"]]

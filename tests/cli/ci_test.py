@@ -39,6 +39,16 @@ class CiTest(ToolTest):
         (result,) = self.sarif("decide", *UNDECIDED, expect=3)
         self.assertEqual(result["code"], "FHR0902")
 
+    def test_sarif_of_each_command_and_document_has_a_category_of_its_own(self) -> None:
+        # GitHub refuses an upload in which two are the same.
+        documents = [("explain", SAMPLE), ("explain", TILES), ("decide", SAMPLE), ("validate", SAMPLE), ("explain", WRONG)]
+        ids = []
+        for arguments in documents:
+            text = self.fheres(*arguments, "--format", "sarif", expect=2 if WRONG in arguments else 0).stdout
+            ids.append(json.loads(text)["runs"][0]["automationDetails"]["id"])
+        self.assertEqual(ids[0], "fheres-explain/automatic-rotate-scale/")
+        self.assertEqual(len(set(ids)), len(ids), ids)
+
     def test_sarif_has_a_result_for_every_finding_at_its_line(self) -> None:
         self.assertEqual(self.sarif("explain", TILES), [])
         (result,) = self.sarif("explain", INFEASIBLE, expect=1)
