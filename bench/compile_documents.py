@@ -32,6 +32,24 @@ def mixed(count):
             f"policy: {{fallback: {{cuda:0: [pinned-host, pageable-host]}}}}\nvalues:\n{values}stages:\n{stages}")
 
 
+def kinds(count):
+    """Bodies with keys, plaintexts, ciphertexts that start on the host and results that later stages read, under pressure."""
+    draw = random.Random(20240614)
+    values = "".join(f"  k{i}: {{rotation_key: {{steps: {i + 1}}}, at: pinned-host}}\n" for i in range(64))
+    values += "".join(f"  p{i}: {{plaintext: {{message: {{constant: 0.5}}}}, at: pinned-host}}\n" for i in range(500))
+    values += "".join(f"  x{i}: {{ciphertext: {{message: {{constant: 0.5}}}}, at: pinned-host}}\n" for i in range(count))
+    stages = ""
+    for i in range(count):
+        key, plain = int(64 * draw.random() * draw.random()), draw.randrange(500)
+        add = f", {{s{i}: {{add: [r{i}, y{draw.randrange(max(0, i - 40), i)}]}}}}" if i % 3 == 2 else ""
+        stages += (f"  - {{name: s{i}, at: cuda:0, body: [{{t{i}: {{rotate: x{i}, key: k{key}}}}}, "
+                   f"{{m{i}: {{multiply_plain: [t{i}, p{plain}]}}}}, {{{'r' if add else 'y'}{i}: {{rescale: m{i}}}}}"
+                   f"{add.replace(f'{{s{i}:', f'{{y{i}:')}], outputs: [y{i}]{f', release: [y{i - 41}]' if i >= 41 else ''}}}\n")
+    return (HEAD.format("Workload") + "parameters: {preset: test-slots512-scale40-levels4}\n"
+            "locations: {pinned-host: {budget: 8 GiB}, cuda:0: {budget: 10 MiB}}\npolicy: {fallback: {cuda:0: [pinned-host]}}\n"
+            f"values:\n{values}stages:\n{stages}")
+
+
 def run(tool, *arguments):
     """Seconds of processor time and MiB."""
     process = subprocess.Popen([tool, *arguments, "--quiet"])
@@ -49,7 +67,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         for count in [int(text) for text in sys.argv[2:]] or [1_000, 10_000]:
-            for make in (under_pressure, mixed, bodies):
+            for make in (under_pressure, mixed, bodies, kinds):
                 pathlib.Path("document.yaml").write_text(make(count))
                 figures = [run(tool, "compile", "document.yaml", "-o", "plan.yaml"),
                            run(tool, "compile", "document.yaml", "-o", "timed.yaml", "--machine", str(MACHINE),

@@ -27,6 +27,8 @@ STATE = "src/residency/state.cpp"
 TRANSITIONS = "src/residency/state_transitions.cpp"
 BACKING = "src/residency/state_backing.cpp"
 LAYOUT = "src/residency/layout.cpp"
+SCOPE = "src/residency/scope.cpp"
+CORE = "src/residency/core.cpp"
 
 # Files whose comments name the rules that live there. What these tests hold lives in State too.
 RULE_FILES = (STATE, TRANSITIONS, BACKING, LAYOUT)
@@ -100,6 +102,14 @@ MUTATIONS = [
              "--end->protection.pending;", "if (end == &there) --end->protection.pending;"),
     Mutation(23, "only what arrives counts as an end, not what it is read from", TRANSITIONS,
              "m.at == *gone || reads_it()", "m.at == *gone"),
+    Mutation(23, "what a body has read stays on its way", SCOPE,
+             "core->end_arrivals(plan.reads);", "", tests="*R23*"),
+    Mutation(23, "nobody waits for what a body should have read", SCOPE,
+             "for (const ValuePlace& read : plan.reads) await(read);", "", tests="*R23*"),
+    Mutation(23, "a complete copy ends an arrival that only settling should end", CORE,
+             "if (options.arrivals_end_when_settled && !all) return false;", "", tests="*R23*"),
+    Mutation(23, "explain ends such arrivals where their copies are complete", CORE,
+             "if (options.arrivals_end_when_settled) return {std::move(copy), std::move(addresses)};", "", tests="*R23*"),
     Mutation(24, "admission forgets reservations", STATE,
              "if (requested <= *a->budget - a->used - a->reserved)", "if (requested <= *a->budget - a->used)"),
     Mutation(24, "the last granule is refused", STATE,

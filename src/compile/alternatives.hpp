@@ -46,8 +46,8 @@ class Alternatives {
   Priced with_placement(Priced priced) const;
   /// No plan moves less whose questions are answered as `fixed` says; where it says nothing, they may have any answer.
   Bytes bound(const Priced& priced, const std::vector<std::optional<std::size_t>>& fixed) const;
-  /// Prices at which that is as strong as prices alone make it, and a selection near to what they are of: its relaxation.
-  /// Empty without a solver.
+  /// Prices at which the bound is as strong as prices make it, and how much of each variant the relaxation that they come
+  /// from takes. Empty without a solver, and where the relaxation is too large.
   struct Best {
     Prices prices;
     std::vector<std::vector<double>> shares;  // by question and variant

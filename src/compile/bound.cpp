@@ -2,11 +2,48 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
+#include <numeric>
 
 namespace fheres::compile {
 namespace {
 
 __extension__ using Wide = __int128;
+
+/// Sums of what may stay that are looked at for a row; with more of them nearly any sum is among them.
+constexpr std::size_t kMostSums = 2'048;
+/// Steps to those sums, over all rows.
+constexpr std::size_t kSumSteps = 20'000'000;
+
+/// The largest sum of some of these charges that is at most `room`, by charge and how many there are of it; `room` where
+/// it takes too many sums or steps.
+std::int64_t largest_sum(const std::map<std::int64_t, std::size_t>& charges, std::int64_t room,
+                         std::size_t steps) {
+  std::int64_t unit = 0, total = 0;
+  for (const auto& [charge, count] : charges) {
+    unit = std::gcd(unit, charge);
+    total += charge * static_cast<std::int64_t>(count);
+  }
+  if (total <= room) return total;
+  if (unit != 0) room -= room % unit;
+  if (charges.size() == 1) return room;
+  std::vector<std::int64_t> sums{0}, more;
+  for (const auto& [charge, count] : charges) {
+    for (std::size_t i = 0; i < count; ++i) {
+      more.clear();
+      for (const std::int64_t sum : sums)
+        if (sum + charge <= room) more.push_back(sum + charge);
+      const std::size_t before = sums.size();
+      sums.insert(sums.end(), more.begin(), more.end());
+      std::inplace_merge(sums.begin(), sums.begin() + static_cast<std::ptrdiff_t>(before), sums.end());
+      sums.erase(std::unique(sums.begin(), sums.end()), sums.end());
+      if (sums.back() == room || sums.size() > kMostSums || sums.size() > steps) return room;
+      steps -= sums.size();
+      if (sums.size() == before) break;
+    }
+  }
+  return sums.back();
+}
 
 }  // namespace
 
@@ -46,6 +83,31 @@ Bound::Bound(const Problem& problem) : problem_(problem) {
       columns_.push_back({i, lane, first, end - 1, static_cast<std::int64_t>(item.least_charge),
                           static_cast<std::int64_t>(item.cost)});
     }
+  }
+  round_up();
+}
+
+void Bound::round_up() {
+  std::vector<std::vector<std::size_t>> begins(rows_.size()), ends(rows_.size() + 1);
+  for (std::size_t c = 0; c < columns_.size(); ++c) {
+    begins[columns_[c].first_row].push_back(c);
+    ends[columns_[c].last_row + 1].push_back(c);
+  }
+  std::map<std::int64_t, std::size_t> charges;
+  std::int64_t total = 0;
+  for (std::size_t r = 0; r < rows_.size(); ++r) {
+    for (const std::size_t c : ends[r]) {
+      const auto found = charges.find(columns_[c].charge);
+      total -= found->first;
+      if (--found->second == 0) charges.erase(found);
+    }
+    for (const std::size_t c : begins[r]) {
+      ++charges[columns_[c].charge];
+      total += columns_[c].charge;
+    }
+    // What may stay, where it is not already more than can be helped.
+    const std::int64_t room = total - rows_[r].missing;
+    if (room > 0) rows_[r].missing = total - largest_sum(charges, room, kSumSteps / rows_.size());
   }
 }
 

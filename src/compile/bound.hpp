@@ -17,7 +17,8 @@ class Bound {
   struct Row {
     std::size_t room = 0;
     std::size_t stage = 0;
-    std::int64_t missing = 0;  // of what could be kept, so many bytes have to go
+    /// Of what could be kept, so many bytes have to go; rounded up to a sum of what there is to go.
+    std::int64_t missing = 0;
   };
   /// An interval that some row asks about, with the rows that it spans: [first_row, last_row].
   struct Column {
@@ -44,6 +45,8 @@ class Bound {
   Bytes at(const std::vector<std::int64_t>& prices, const std::vector<Fixed>& fixed = {}) const;
 
  private:
+  void round_up();
+
   const Problem& problem_;
   std::vector<Row> rows_;
   std::vector<Column> columns_;

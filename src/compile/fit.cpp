@@ -14,6 +14,8 @@ namespace {
 
 /// How far the smallest budget is looked for where the sum does not already say it: to a part in so many.
 constexpr Bytes kPrecision = 512;
+/// To which part of the way from there to where everything fits the end of a sweep is found.
+constexpr Bytes kCurve = 64;
 /// A bend: from here on a byte of room saves at most this share of what it saved before.
 constexpr double kBend = 0.5;
 
@@ -126,12 +128,29 @@ class Fitter {
 
   bool feasible(Bytes budget) { return std::holds_alternative<Compiled>(compiled(budget, quick_)); }
 
+  /// A budget from which on more room changes nothing: what a plan without evictions charges, or, where bytes are all
+  /// that is asked, one with which as little is moved, so that the points are where the curve is. With a machine more
+  /// room still lets transfers come earlier; and with open variants each budget that is tried takes too long.
+  Bytes flat_from(Bytes smallest, const workload::Evidence& roomy) {
+    Bytes end = smallest;
+    for (const workload::PeakEvidence& peak : roomy.peaks)
+      if (peak.at == at_) end = std::max(end, peak.bytes);
+    if (options_.compile.machine || !workload_.questions.empty()) return end;
+    const Bytes step = std::max<Bytes>(kGranule, (end - smallest) / kCurve);
+    for (Bytes low = smallest; end - low > step;) {
+      const Bytes middle = round_up_to_granule(low + (end - low) / 2);
+      if (middle >= end) break;
+      const Outcome outcome = compiled(middle, quick_);
+      const auto* made = std::get_if<Compiled>(&outcome);
+      const bool flat = made != nullptr && made->program.evidence->moved_bytes <= roomy.moved_bytes;
+      (flat ? end : low) = middle;
+    }
+    return end;
+  }
+
   /// `roomy`: with room for everything.
   void sweep(Fit& result, const Compiled& roomy) {
-    // Beyond what a plan without evictions charges, more room changes nothing.
-    Bytes end = result.smallest;
-    for (const workload::PeakEvidence& peak : roomy.program.evidence->peaks)
-      if (peak.at == at_) end = std::max(end, peak.bytes);
+    const Bytes end = flat_from(result.smallest, *roomy.program.evidence);
     const std::size_t steps = std::max<std::size_t>(options_.points, 2) - 1;
     for (std::size_t i = 0; i <= steps; ++i) {
       const Bytes budget = i == 0

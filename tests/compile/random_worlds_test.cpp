@@ -226,3 +226,31 @@ stages:
   CHECK(fit->sweep[2].moved_bytes == 3 * 512);
   CHECK(fit->sweep[2].budget == 3 * 512);
 }
+
+TEST_CASE("a sweep ends where more room stops to help, whatever passes through once") {
+  std::string text = "locations: {cuda:0: {budget: 1 KiB}}\nvalues:\n  a: {bytes: 512, at: pinned-host}\n";
+  std::string stages = "stages:\n";
+  for (int i = 0; i < 10; ++i) {
+    text += fmt::format("  once-{}: {{bytes: 512, at: pinned-host}}\n", i);
+    stages += fmt::format(
+        "  - {{name: a-{0}, require: {{cuda:0: [a]}}}}\n"
+        "  - {{name: once-{0}, require: {{cuda:0: [once-{0}]}}}}\n",
+        i);
+  }
+  const workload::Workload workload = test::workload_of(text + stages);
+  compile::FitOptions options;
+  options.points = 3;
+  const auto fitted = compile::fit(workload, Location::cuda(0), options);
+  const auto* fit = std::get_if<compile::Fit>(&fitted);
+  REQUIRE(fit != nullptr);
+  REQUIRE(fit->sweep.size() == 3);
+  CHECK(fit->sweep[0].moved_bytes == 20 * 512);
+  // `a` and one other: eleven values would fill 5.5 KiB.
+  CHECK(fit->sweep[2].budget == 2 * 512);
+  CHECK(fit->sweep[2].moved_bytes == 11 * 512);
+  // With a machine they do: what comes earlier may be there sooner.
+  options.compile.machine = workload::default_machine();
+  const auto timed = compile::fit(workload, Location::cuda(0), options);
+  REQUIRE(std::holds_alternative<compile::Fit>(timed));
+  CHECK(std::get<compile::Fit>(timed).sweep.back().budget > 2 * 512);
+}

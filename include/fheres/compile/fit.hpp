@@ -12,7 +12,8 @@ namespace fheres::compile {
 
 struct FitOptions {
   CompileOptions compile{};
-  /// Budgets of a sweep, from the smallest that was found feasible to where everything fits; 0: no sweep.
+  /// Budgets of a sweep, from the smallest that was found feasible to where more room stops to help; 0: no sweep. With a
+  /// machine or open variants to where everything fits.
   std::size_t points = 0;
 };
 
