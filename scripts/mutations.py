@@ -29,6 +29,8 @@ BACKING = "src/residency/state_backing.cpp"
 LAYOUT = "src/residency/layout.cpp"
 SCOPE = "src/residency/scope.cpp"
 CORE = "src/residency/core.cpp"
+EXPLAIN = "src/residency/explain.cpp"
+BINDING = "src/workload/binding.cpp"
 
 # Files whose comments name the rules that live there. What these tests hold lives in State too.
 RULE_FILES = (STATE, TRANSITIONS, BACKING, LAYOUT)
@@ -110,6 +112,10 @@ MUTATIONS = [
              "if (options.arrivals_end_when_settled && !all) return tell_arrivals();", "", tests="*R23*"),
     Mutation(23, "explain ends such arrivals where their copies are complete", CORE,
              "if (options.arrivals_end_when_settled) return {std::move(copy), std::move(addresses)};", "", tests="*R23*"),
+    Mutation(23, "explain leaves what a body has read on its way", EXPLAIN,
+             "for (const ValuePlace& read : reads) {", "for (const ValuePlace& read : reads.first(0)) {", tests="*R23*"),
+    Mutation(23, "a workload's own plans do not say what their bodies read", BINDING,
+             "plan.reads = bind_reads(stage.require, handles);", "", target="verify_test", tests="*R23*"),
     Mutation(24, "admission forgets reservations", STATE,
              "if (requested <= *a->budget - a->used - a->reserved)", "if (requested <= *a->budget - a->used)"),
     Mutation(24, "the last granule is refused", STATE,

@@ -326,7 +326,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("R23: a plan waits for what its body should have read, and explains the same beside other values") {
+TEST_CASE("R23: a plan waits for what its body should have read") {
   World world({{kDevice, 1024}}, 1, {}, true);
   const HandleId x = world.put("x", 512, kPinned, 7);
   world.manager->prefetch(x, kDevice);
@@ -339,6 +339,36 @@ TEST_CASE("R23: a plan waits for what its body should have read, and explains th
   CHECK(world.stepped->queued_copies() == 0);
   world.manager->drop(x, kPinned);
   CHECK(world.first_byte(x, kDevice) == 7);
+}
+
+TEST_CASE("R23, R27: what a body has read slides for the plan's own exit, by explain and by the manager") {
+  constexpr Bytes kTile = 4 * kGranule;
+  for (const bool reads : {false, true}) {
+    CAPTURE(reads);
+    World world({{kDevice, 4 * kTile}}, 1, {}, true);
+    const HandleId a = world.put("a", kTile, kPinned, 1), b = world.put("b", kTile, kPinned, 2),
+                   c = world.put("c", 3 * kTile, kPinned, 3);
+    world.manager->prefetch(a, kDevice);
+    world.manager->prefetch(b, kDevice);
+    Plan plan{.name = "p", .reclaim = {}, .reservations = {}, .enter = {}};
+    plan.exit = {Drop{a, kDevice}, Ensure{c, kDevice, {}}};
+    if (reads) plan.reads = {{b, kDevice}};
+    const Explanation told = world.manager->explain(plan);
+    CHECK(told.feasible == reads);
+    Scope scope = world.manager->scope(plan);
+    if (!reads) {
+      REQUIRE(told.refusal);
+      CHECK(told.refusal->rule == Refusal::Rule::fragmented);
+      CHECK_THROWS_AS(scope.enter(), PlanError);
+      continue;
+    }
+    CHECK(told.compacted_bytes() == kTile);
+    scope.enter();
+    scope.close();
+    CHECK(world.manager->snapshot().at(kDevice)->compacted == kTile);
+    CHECK(world.first_byte(b, kDevice) == 2);
+    CHECK(world.first_byte(c, kDevice) == 3);
+  }
 }
 
 TEST_CASE("R63: close ends what has to be settled, and a manager that goes frees what is complete") {

@@ -171,12 +171,25 @@ TEST_CASE(
     if (required) program.stages[1].require = {{1, device, {}}};
     program.stages[2].reclaim = {{Verb::drop, 0, device, {}, {}}};
     program.stages[2].enter = {{Verb::ensure, 2, device, {}, {}}};
-    const workload::Rehearsal rehearsal = workload::rehearse(program);
+    // The same by hand, in the stages of a workload.
+    workload::Workload by_hand;
+    by_hand.metadata = program.metadata;
+    by_hand.world = program.world;
+    for (const workload::ProgramStage& from : program.stages) {
+      workload::Stage stage;
+      stage.name = from.name;
+      stage.require = from.require;
+      stage.plan = workload::ManualPlan{from.reclaim, from.enter, from.prefetch, from.exit, {}};
+      by_hand.stages.push_back(stage);
+    }
+    const workload::Rehearsal rehearsal = workload::rehearse(program), manual = workload::rehearse(by_hand);
     const Replay replayed = replay(program, {});
     CHECK((rehearsal.answer == workload::Answer::feasible) == required);
+    CHECK((manual.answer == workload::Answer::feasible) == required);
     CHECK(replayed.sound() == required);
     if (required) {
       CHECK(rehearsal.compacted_bytes == kTile);
+      CHECK(manual.compacted_bytes == kTile);
       CHECK(replayed.compacted_bytes == kTile);
     } else {
       REQUIRE(!replayed.violations.empty());
