@@ -281,15 +281,38 @@ TEST_CASE(
   held.world.manager->settle_for(Drop{held.x, kDevice});  // nothing is there, and nothing to wait for
 }
 
+namespace {
+
+constexpr Bytes kTile = 4 * kGranule;
+
+/// Two values that arrive, and one that fits only once the first has gone and the second has slid.
+struct Tiles {
+  World world{{{kDevice, 4 * kTile}}, 1, {}, true};
+  HandleId a = world.put("a", kTile, kPinned, 1), b = world.put("b", kTile, kPinned, 2),
+           c = world.put("c", 3 * kTile, kPinned, 3);
+
+  void check_that_b_slid() {
+    CHECK(world.manager->snapshot().at(kDevice)->compacted == kTile);
+    CHECK(world.first_byte(b, kDevice) == 2);
+    CHECK(world.first_byte(c, kDevice) == 3);
+  }
+};
+
+void check_fragmented(const Explanation& told, Scope& scope) {
+  REQUIRE(told.refusal);
+  CHECK(told.refusal->rule == Refusal::Rule::fragmented);
+  CHECK_THROWS_AS(scope.enter(), PlanError);
+}
+
+}  // namespace
+
 TEST_CASE(
     "R23, R27: what a body has read is settled when it ends, and then slides; what nobody read does not, "
     "however early its copy is complete") {
-  constexpr Bytes kTile = 4 * kGranule;
   for (const bool reads : {false, true}) {
     CAPTURE(reads);
-    World world({{kDevice, 4 * kTile}}, 1, {}, true);
-    const HandleId a = world.put("a", kTile, kPinned, 1), b = world.put("b", kTile, kPinned, 2),
-                   c = world.put("c", 3 * kTile, kPinned, 3);
+    Tiles tiles;
+    auto& [world, a, b, c] = tiles;
     Plan first{.name = "first", .reclaim = {}, .reservations = {}, .enter = {}};
     first.prefetch = {Ensure{a, kDevice, {}, true}, Ensure{b, kDevice, {}, true}};
     if (reads) first.reads = {{a, kDevice}, {b, kDevice}};
@@ -309,9 +332,7 @@ TEST_CASE(
     CHECK(told.feasible == reads);
     Scope scope = world.manager->scope(second);
     if (!reads) {
-      REQUIRE(told.refusal);
-      CHECK(told.refusal->rule == Refusal::Rule::fragmented);
-      CHECK_THROWS_AS(scope.enter(), PlanError);
+      check_fragmented(told, scope);
       CHECK_THROWS_AS(world.manager->drop(b, kDevice), InUseError);
       world.manager->settle(b, kDevice);
       world.manager->scope(second).run([](Scope&) {});
@@ -320,9 +341,7 @@ TEST_CASE(
       scope.enter();
       scope.close();
     }
-    CHECK(world.manager->snapshot().at(kDevice)->compacted == kTile);
-    CHECK(world.first_byte(b, kDevice) == 2);
-    CHECK(world.first_byte(c, kDevice) == 3);
+    tiles.check_that_b_slid();
   }
 }
 
@@ -342,12 +361,10 @@ TEST_CASE("R23: a plan waits for what its body should have read") {
 }
 
 TEST_CASE("R23, R27: what a body has read slides for the plan's own exit, by explain and by the manager") {
-  constexpr Bytes kTile = 4 * kGranule;
   for (const bool reads : {false, true}) {
     CAPTURE(reads);
-    World world({{kDevice, 4 * kTile}}, 1, {}, true);
-    const HandleId a = world.put("a", kTile, kPinned, 1), b = world.put("b", kTile, kPinned, 2),
-                   c = world.put("c", 3 * kTile, kPinned, 3);
+    Tiles tiles;
+    auto& [world, a, b, c] = tiles;
     world.manager->prefetch(a, kDevice);
     world.manager->prefetch(b, kDevice);
     Plan plan{.name = "p", .reclaim = {}, .reservations = {}, .enter = {}};
@@ -357,17 +374,13 @@ TEST_CASE("R23, R27: what a body has read slides for the plan's own exit, by exp
     CHECK(told.feasible == reads);
     Scope scope = world.manager->scope(plan);
     if (!reads) {
-      REQUIRE(told.refusal);
-      CHECK(told.refusal->rule == Refusal::Rule::fragmented);
-      CHECK_THROWS_AS(scope.enter(), PlanError);
+      check_fragmented(told, scope);
       continue;
     }
     CHECK(told.compacted_bytes() == kTile);
     scope.enter();
     scope.close();
-    CHECK(world.manager->snapshot().at(kDevice)->compacted == kTile);
-    CHECK(world.first_byte(b, kDevice) == 2);
-    CHECK(world.first_byte(c, kDevice) == 3);
+    tiles.check_that_b_slid();
   }
 }
 
