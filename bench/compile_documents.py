@@ -1,9 +1,7 @@
 #!/usr/bin/env python3
 """Times `fheres compile`, with and without a Machine, `verify` of what it wrote, and `fit --sweep` on long documents, with
-their largest memory.
-
-usage: compile_documents.py FHERES [COUNT...]      so many stages and values; 1,000 and 10,000 where none are given
-"""
+their largest memory."""
+import argparse
 import os
 import pathlib
 import random
@@ -60,13 +58,15 @@ def run(tool, *arguments):
 
 
 def main():
-    if len(sys.argv) < 2:
-        sys.exit(__doc__)
-    tool = str(pathlib.Path(sys.argv[1]).resolve())
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("fheres", type=pathlib.Path)
+    parser.add_argument("count", type=int, nargs="*", default=[1_000, 10_000], help="so many stages and values")
+    options = parser.parse_args()
+    tool = str(options.fheres.resolve())
     print(f"{'document':<22} {'compile':>19} {'compile --machine':>19} {'verify':>19} {'fit --sweep':>19}")
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
-        for count in [int(text) for text in sys.argv[2:]] or [1_000, 10_000]:
+        for count in options.count:
             for make in (under_pressure, mixed, bodies, kinds):
                 pathlib.Path("document.yaml").write_text(make(count))
                 figures = [run(tool, "compile", "document.yaml", "-o", "plan.yaml"),
