@@ -15,6 +15,7 @@ struct Last {
   memory::Stream stream;
   memory::Event ready;
   std::uint64_t sequence = 0;
+  std::int64_t stall_ns = 0;  // that the host waited for it
 };
 
 using Place = std::pair<HandleId, Location>;
@@ -38,7 +39,7 @@ std::vector<Last> last_of_each(std::span<Arriving* const> arrivals) {
     const auto known = std::find_if(last.begin(), last.end(),
                                     [&](const Last& item) { return item.stream == arrival->stream; });
     Last& item = known == last.end() ? last.emplace_back() : *known;
-    item = {arrival->stream, arrival->ready, arrival->sequence};
+    item = {arrival->stream, arrival->ready, arrival->sequence, 0};
   }
   return last;
 }
@@ -140,12 +141,23 @@ void Core::await(std::span<const ValuePlace> places) {
     for (Arriving& a : arrivals)
       if (is_of(ends, a)) awaited.push_back(&a);
     last = last_of_each(awaited);
+    for (Last& item : last)
+      if (complete(item.ready)) item.ready = {};
   }
-  for (const Last& item : last) driver->synchronize(item.ready);
+  for (Last& item : last) {
+    if (!item.ready) continue;
+    const std::int64_t start = now_ns();
+    driver->synchronize(item.ready);
+    item.stall_ns = now_ns() - start;
+  }
   const std::lock_guard lock(mutex);
-  for (Arriving& a : arrivals)
-    for (const Last& item : last)
-      if (a.stream == item.stream && a.sequence <= item.sequence) a.ready = {};
+  for (Arriving& a : arrivals) {
+    for (const Last& item : last) {
+      if (a.stream != item.stream || a.sequence > item.sequence) continue;
+      a.ready = {};
+      if (a.sequence == item.sequence) a.stall_ns += item.stall_ns;
+    }
+  }
 }
 
 void Core::end_arrivals(std::span<const ValuePlace> places) {

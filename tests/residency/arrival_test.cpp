@@ -158,7 +158,10 @@ TEST_CASE("R22: of what arrives in one stream the last is waited for, on the dev
     CHECK_FALSE(seen_at(after, value, kDevice).protection.any());
     CHECK_FALSE(seen_at(after, value, kPinned).protection.any());
   }
-  for (const TransitionReport& item : manager.trace()) CHECK(item.device_waits == 1);
+  for (const TransitionReport& item : manager.trace()) {
+    CHECK(item.device_waits == 1);
+    CHECK(item.stall_ns == 0);  // the consumer had waited
+  }
 }
 
 TEST_CASE("R22: a host lease of what arrives blocks until it is there") {
@@ -356,6 +359,7 @@ TEST_CASE("R23: a plan waits for what its body should have read") {
   CHECK(world.stepped->queued_copies() == 1);
   scope.close();
   CHECK(world.stepped->queued_copies() == 0);
+  CHECK(world.manager->trace().back().stall_ns > 0);
   world.manager->drop(x, kPinned);
   CHECK(world.first_byte(x, kDevice) == 7);
 }
