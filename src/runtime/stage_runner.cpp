@@ -45,6 +45,13 @@ class BodyRunner {
   }
 
  private:
+  /// The start or the end of an operation or of a stall, by its place in the report.
+  struct Moment {
+    bool of_stall = false;
+    std::size_t index = 0;
+    bool is_end = false;
+  };
+
   residency::Reservation& reservation(std::size_t index) {
     const residency::ReservationSpec& spec = stage_.reserve[index].spec;
     return context_.scope.reservation(spec.label, spec.at);
@@ -112,11 +119,12 @@ class BodyRunner {
       for (const Operand& key : operation.keys) want(key);
     }
     if (values.empty()) return;
-    StallRun& stall = stalls_.emplace_back(
-        StallRun{context_.world.values[last].name.text, stage_.body[first].result.text, *stage_.at, 0, 0});
-    stamp(stall.start_ns);
+    const std::size_t stall = run_.stalls.size();
+    run_.stalls.push_back(
+        {context_.world.values[last].name.text, stage_.body[first].result.text, *stage_.at, 0, 0});
+    stamp({true, stall, false});
     acquire(values);
-    stamp(stall.end_ns);
+    stamp({true, stall, true});
   }
 
   residency::BlockView view(std::size_t value) const {
@@ -179,7 +187,7 @@ class BodyRunner {
                            : ckks::Workspace(workspace_.data() + scratch.offset, operation.scratch_bytes);
     note(step, end);
     const Annotation annotation(Annotation::Kind::operation, run_.operations.back().result);
-    mark(run_.operations.back().start_ns);
+    mark({false, run_.operations.size() - 1, false});
     const ckks::Evaluator& evaluator = *context_.evaluator;
     if (operation.turns) {
       evaluator.rotate_many(ciphertexts[0], keys, outs, workspace, context_.consumer);
@@ -194,7 +202,7 @@ class BodyRunner {
                        keys.empty() ? nullptr : keys.data(), operation.scalar ? &*operation.scalar : nullptr},
                       outs[0], workspace, context_.consumer);
     }
-    mark(run_.operations.back().end_ns);
+    mark({false, run_.operations.size() - 1, true});
     return end;
   }
 
@@ -230,29 +238,32 @@ class BodyRunner {
     run_.operations.push_back(std::move(item));
   }
 
-  /// Notes the moment at which the stream gets here. The times are kept apart until the stream has passed: the vector
-  /// in the report moves as it grows.
-  void mark(std::int64_t& immediate) {
+  /// Notes the moment of an operation: now, or when the stream gets here.
+  void mark(Moment moment) {
     if (!context_.consumer) {
-      immediate = now_ns();
+      time_of(moment) = now_ns();
     } else if (context_.time_operations) {
-      stamp(marks_.emplace_back(0));
+      stamp(moment);
     }
   }
 
-  /// The same, for a place that stays until the stream has passed.
-  void stamp(std::int64_t& time) {
-    context_.manager.driver().enqueue(context_.consumer, [slot = &time] { *slot = now_ns(); });
+  void stamp(Moment moment) {
+    moments_.emplace_back(moment, context_.manager.driver().record_timed(context_.consumer));
+  }
+
+  std::int64_t& time_of(Moment moment) {
+    if (moment.of_stall)
+      return moment.is_end ? run_.stalls[moment.index].end_ns : run_.stalls[moment.index].start_ns;
+    OperationRun& operation = run_.operations[moment.index];
+    return moment.is_end ? operation.end_ns : operation.start_ns;
   }
 
   void wait() {
     if (!context_.consumer) return;
+    const memory::Driver& driver = context_.manager.driver();
     context_.manager.driver().synchronize(context_.consumer);
-    for (std::size_t i = 0; 2 * i + 1 < marks_.size(); ++i) {
-      run_.operations[i].start_ns = marks_[2 * i];
-      run_.operations[i].end_ns = marks_[2 * i + 1];
-    }
-    run_.stalls.assign(stalls_.begin(), stalls_.end());
+    for (const auto& [moment, event] : moments_) time_of(moment) = driver.time_ns(event);
+    moments_.clear();
   }
 
   void adopt_outputs() {
@@ -274,9 +285,8 @@ class BodyRunner {
       arriving_;  // not leased yet; in which order they were queued
   std::vector<residency::Lease> leases_;
   std::map<residency::HandleId, std::size_t> lease_of_;
-  std::deque<std::int64_t> marks_;
+  std::vector<std::pair<Moment, memory::Event>> moments_;    // that the stream has not passed yet
   std::deque<std::pair<memory::Event, std::size_t>> ahead_;  // operations up to which may not be over
-  std::deque<StallRun> stalls_;
 };
 
 }  // namespace

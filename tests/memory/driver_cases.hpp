@@ -7,6 +7,7 @@
 
 #include <doctest/doctest.h>
 
+#include <fheres/base/clock.hpp>
 #include <fheres/memory/driver.hpp>
 
 #include "support/random.hpp"
@@ -63,6 +64,18 @@ inline void check_driver_contract(memory::Driver& driver) {
   CHECK(driver.complete(copied));
   CHECK(driver.complete(done));
   CHECK(same_as_a(d.extent));
+
+  // An event that keeps its time says when its stream got there, on the host's clock; what has not come has no time.
+  const std::int64_t begun = now_ns();
+  const memory::Event before = driver.record_timed(stream);
+  driver.copy(stream, c.extent, b.extent);
+  const memory::Event after = driver.record_timed(stream);
+  driver.synchronize(stream);
+  constexpr std::int64_t kClocksApart = 1'000'000;
+  CHECK(driver.time_ns(before) >= begun - kClocksApart);
+  CHECK(driver.time_ns(before) <= driver.time_ns(after));
+  CHECK(driver.time_ns(after) <= now_ns() + kClocksApart);
+  CHECK_THROWS_AS((void)driver.time_ns(memory::Event()), std::invalid_argument);
 
   // Functions run in the order of their stream.
   std::vector<int> order;

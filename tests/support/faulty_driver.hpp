@@ -92,6 +92,11 @@ class FaultyDriver final : public memory::Driver {
     if (recorded_) recorded_(stream);
     return event;
   }
+  memory::Event record_timed(const memory::Stream& stream) override {
+    throw_when_due(Call::record, "record_timed");
+    return inner_->record_timed(stream);
+  }
+  std::int64_t time_ns(const memory::Event& event) const override { return inner_->time_ns(event); }
   void wait(const memory::Stream& stream, const memory::Event& event) override {
     throw_when_due(Call::wait, "wait");
     inner_->wait(stream, event);

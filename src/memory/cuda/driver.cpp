@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
@@ -9,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include <fheres/base/clock.hpp>
 #include <fheres/memory/cuda.hpp>
 
 #include "memory/copy_checks.hpp"
@@ -31,11 +33,54 @@ struct CudaStream final : StreamState {
   cudaStream_t stream = nullptr;
 };
 
+// A moment of a device whose time on the host's clock is known. A device tells only how far two of its moments are apart.
+struct Moment {
+  // The current device owns it, as below. A try that takes long says little about when it was.
+  explicit Moment(cudaStream_t idle) {
+    FHERES_CUDA(cudaEventCreateWithFlags(&event, cudaEventDefault));
+    std::int64_t took = 0;
+    for (int tries = 0; tries == 0 || (tries < 3 && took > 30'000); ++tries) {
+      const std::int64_t begun = now_ns();
+      FHERES_CUDA(cudaEventRecord(event, idle));
+      FHERES_CUDA(cudaEventSynchronize(event));
+      took = now_ns() - begun;
+      host_ns = begun + took / 2;
+    }
+  }
+  ~Moment() { (void)cudaEventDestroy(event); }
+  Moment(const Moment&) = delete;
+  Moment& operator=(const Moment&) = delete;
+  cudaEvent_t event = nullptr;
+  std::int64_t host_ns = 0;
+};
+
 struct CudaEvent final : EventState {
   // The current device at creation owns the event: the caller holds a guard.
-  CudaEvent() { FHERES_CUDA(cudaEventCreateWithFlags(&event, cudaEventDisableTiming)); }
+  explicit CudaEvent(std::shared_ptr<const Moment> since = nullptr) : before(std::move(since)) {
+    FHERES_CUDA(cudaEventCreateWithFlags(&event, before ? cudaEventDefault : cudaEventDisableTiming));
+  }
   ~CudaEvent() override { (void)cudaEventDestroy(event); }
   cudaEvent_t event = nullptr;
+  const std::shared_ptr<const Moment> before;  // of an event that keeps its time
+};
+
+// The moments of one device. They age: clocks drift apart, and the vendor tells a distance in a float of ms.
+class DeviceClock {
+ public:
+  // The current device is the clock's.
+  std::shared_ptr<const Moment> recent(Location device, int ordinal) {
+    const std::lock_guard lock(mutex_);
+    if (!idle_) idle_ = std::make_shared<CudaStream>(device, ordinal);
+    if (!latest_ || now_ns() - latest_->host_ns > kOldest)
+      latest_ = std::make_shared<const Moment>(idle_->stream);
+    return latest_;
+  }
+
+ private:
+  static constexpr std::int64_t kOldest = 1'000'000'000;
+  std::mutex mutex_;
+  std::shared_ptr<CudaStream> idle_;
+  std::shared_ptr<const Moment> latest_;
 };
 
 const CudaStream& state_of(const Stream& stream) {
@@ -104,7 +149,7 @@ void run_host_work(void* work) noexcept {
 class CudaDriver final : public Driver {
  public:
   CudaDriver(std::vector<int> devices, bool one_allocation_per_block)
-      : devices_(std::move(devices)), apart_(one_allocation_per_block) {
+      : devices_(std::move(devices)), apart_(one_allocation_per_block), clocks_(devices_.size()) {
     if (!apart_) return;
     for (std::size_t i = 0; i < devices_.size(); ++i) {
       // One order for a device that plays several: its allocator gives a block of one to the other.
@@ -133,6 +178,8 @@ class CudaDriver final : public Driver {
   void* native(const Stream& stream) const noexcept override;
 
   Event record(const Stream& stream) override;
+  Event record_timed(const Stream& stream) override;
+  std::int64_t time_ns(const Event& event) const override;
   void wait(const Stream& stream, const Event& event) override;
   bool complete(const Event& event) const override;
   void synchronize(const Event& event) override;
@@ -156,6 +203,7 @@ class CudaDriver final : public Driver {
 
   const std::vector<int> devices_;  // the runtime's numbers of cuda:0, cuda:1, ...
   const bool apart_;
+  std::vector<DeviceClock> clocks_;
   std::vector<std::shared_ptr<CudaStream>>
       owners_;  // where apart: of each device, in whose order blocks begin and end
   std::mutex ways_mutex_;
@@ -271,6 +319,24 @@ Event CudaDriver::record(const Stream& stream) {
   auto event = std::make_shared<CudaEvent>();
   FHERES_CUDA(cudaEventRecord(event->event, state.stream));
   return Event(std::move(event));
+}
+
+Event CudaDriver::record_timed(const Stream& stream) {
+  const CudaStream& state = state_of(stream);
+  const DeviceGuard guard(state.ordinal);
+  auto event = std::make_shared<CudaEvent>(
+      clocks_[static_cast<std::size_t>(state.device.device())].recent(state.device, state.ordinal));
+  FHERES_CUDA(cudaEventRecord(event->event, state.stream));
+  return Event(std::move(event));
+}
+
+std::int64_t CudaDriver::time_ns(const Event& event) const {
+  const auto* state = dynamic_cast<const CudaEvent*>(event.state());
+  if (state == nullptr || !state->before || !complete(event))
+    throw std::invalid_argument("expected a complete event that keeps its time");
+  float ms = 0;
+  FHERES_CUDA(cudaEventElapsedTime(&ms, state->before->event, state->event));
+  return state->before->host_ns + std::llround(1e6 * static_cast<double>(ms));
 }
 
 void CudaDriver::wait(const Stream& stream, const Event& event) {

@@ -11,13 +11,14 @@
 namespace fheres::memory {
 namespace {
 
-struct ThreadedEvent final : EventState {
+struct ThreadedEvent final : HostEvent {
   std::mutex mutex;
   std::condition_variable changed;
   bool done = false;
 
   void finish() {
     const std::lock_guard lock(mutex);
+    completed_ns = now_ns();
     done = true;
     changed.notify_all();
   }

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <sys/mman.h>
 
+#include <fheres/base/clock.hpp>
 #include <fheres/memory/driver.hpp>
 
 #include "memory/copy_checks.hpp"
@@ -27,7 +28,12 @@ inline void copy_bytes(const Extent& destination, const Extent& source) {
   if (source.bytes != 0) std::memcpy(destination.data, source.data, source.bytes);
 }
 
-/// What both emulated drivers share: locations and storage. `Interface` is Driver or derives from it.
+/// An event of an emulated driver.
+struct HostEvent : EventState {
+  std::int64_t completed_ns = 0;  // once it is complete
+};
+
+/// What both emulated drivers share: locations, storage, and when events completed. `Interface` is Driver or derives from it.
 template <class Interface>
 class HostBacked : public Interface {
  public:
@@ -86,6 +92,12 @@ class HostBacked : public Interface {
   }
 
   void* native(const Stream&) const noexcept override { return nullptr; }
+  Event record_timed(const Stream& stream) override { return this->record(stream); }
+  std::int64_t time_ns(const Event& event) const override {
+    if (!event || !this->complete(event))
+      throw std::invalid_argument("an event that is not complete has no time");
+    return static_cast<const HostEvent*>(event.state())->completed_ns;
+  }
   void copy_host(const Extent& destination, const Extent& source) override {
     check_copy_host(destination, source);
     copy_bytes(destination, source);

@@ -12,7 +12,7 @@ namespace {
 
 struct SteppedQueue;
 
-struct SteppedEvent final : EventState {
+struct SteppedEvent final : HostEvent {
   bool done = false;
   std::weak_ptr<SteppedQueue> queue;  // where it is still to come
 };
@@ -175,7 +175,10 @@ class SteppedDriverImpl final : public HostBacked<SteppedDriver> {
     Operation operation = std::move(queue.operations.front());
     queue.operations.pop_front();
     if (operation.work) operation.work();
-    if (operation.records) operation.records->done = true;
+    if (operation.records) {
+      operation.records->completed_ns = now_ns();
+      operation.records->done = true;
+    }
     ++queue.executed;
     return true;
   }
