@@ -18,6 +18,9 @@ void unary(const Basis& basis, ConstView a, View out);
 void multiply(const Basis& basis, ConstView a, ConstView b, View out);
 void tensor(const Basis& basis, ConstView a, ConstView b, View out);
 void tensor_add(const Basis& basis, ConstView a, ConstView b, View out);
+void sum_products(const Basis& basis, std::span<const Term> terms, ConstView special, ConstView out);
+void add_turned(const Basis& basis, ConstView a, ConstView b, Automorphism automorphism, bool accumulate,
+                ConstView special, ConstView out);
 void lift(const Basis& basis, const std::int64_t* coefficients, View out);
 void expand(const Basis& basis, const std::byte* seed, int first, View out);
 void decompose(const Basis& basis, const Source& source, Digits out);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 
 #include <fheres/base/bytes.hpp>
@@ -92,6 +93,19 @@ class Backend {
   virtual void tensor(ConstView a, ConstView b, View out, const memory::Stream& stream) const = 0;
   /// Two polynomials each: out0 += a0 b0, out1 += a0 b1 + a1 b0. `out` overlaps neither a nor b.
   virtual void tensor_add(ConstView a, ConstView b, View out, const memory::Stream& stream) const = 0;
+
+  // Sums over P and Q together, whose places may be apart: the special limbs go to `special`, Q_0 .. to `out`. Without
+  // data in `special`, `out` is all, and covers any range of primes. An input covers all of that, or the primes of `out`
+  // alone: then it stands for zero at the special ones.
+  /// The sum of the terms, each polynomial's exact before it is reduced. At least one term; of `out`, which has two
+  /// polynomials, nothing overlaps an input.
+  virtual void sum_products(std::span<const Term> terms, View special, View out,
+                            const memory::Stream& stream) const = 0;
+  /// a + b(X^exponent), all ntt; with `accumulate` what the output holds plus that. a covers all; polynomials that b lacks
+  /// are a's. The output may be a in place where `special` has no data, and overlaps nothing else.
+  virtual void add_turned(ConstView a, ConstView b, Automorphism automorphism, bool accumulate, View special,
+                          View out, const memory::Stream& stream) const = 0;
+
   /// Signed words, one a coefficient, to residues in every limb of the one polynomial `out` (coefficient
   /// domain). `coefficients` is N words on the device, aligned as a view.
   virtual void lift(const std::int64_t* coefficients, View out, const memory::Stream& stream) const = 0;

@@ -30,6 +30,10 @@ class CpuBackend final : public Backend {
   void copy(ConstView in, View out, const memory::Stream& stream) const override;
   void tensor(ConstView a, ConstView b, View out, const memory::Stream& stream) const override;
   void tensor_add(ConstView a, ConstView b, View out, const memory::Stream& stream) const override;
+  void sum_products(std::span<const Term> terms, View special, View out,
+                    const memory::Stream& stream) const override;
+  void add_turned(ConstView a, ConstView b, Automorphism automorphism, bool accumulate, View special,
+                  View out, const memory::Stream& stream) const override;
   void lift(const std::int64_t* coefficients, View out, const memory::Stream& stream) const override;
   void expand(const std::byte* seed, int first, View out, const memory::Stream& stream) const override;
   void decompose(const Source& source, Digits out, const memory::Stream& stream) const override;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <span>
+
 #include <fheres/ring/poly.hpp>
 
 #include "ring/cuda/transform.hpp"
@@ -9,8 +11,8 @@
 // stream's.
 namespace fheres::ring::cuda {
 
-/// Where the two polynomials of a key product go: the first low_limbs limbs to `low`, then high_limbs to `high`, and one
-/// that is left to `last`.
+/// Where polynomials over several limbs go, a key product's two for one: the first low_limbs limbs to `low`, then
+/// high_limbs to `high`, and one that is left to `last`.
 struct Products {
   Array low;
   Array high;
@@ -36,6 +38,12 @@ void add_scalar(const Tables& tables, ConstView a, SignedWide scalar, View out, 
 void tensor(const Tables& tables, ConstView a, ConstView b, bool accumulate, View out, cudaStream_t stream);
 void lift(const Tables& tables, const std::int64_t* coefficients, View out, cudaStream_t stream);
 void automorphism(const Tables& tables, ConstView in, std::uint32_t exponent, View out, cudaStream_t stream);
+
+/// `out` has `limbs` limbs, from first_prime on. Terms cover all of them, or the same last ones.
+void sum_products(const Tables& tables, std::span<const Term> terms, int first_prime, int limbs,
+                  const Products& out, cudaStream_t stream);
+void add_turned(const Tables& tables, ConstView a, ConstView b, std::uint32_t exponent, bool accumulate,
+                const Products& out, cudaStream_t stream);
 
 // expand.cu
 /// `stored` goes to `copied`, where it has data.
