@@ -117,10 +117,8 @@ class Transform {
     backend_.mod_up(digits(), tile(), stream_);
     for (const Baby& baby : babies_) {
       const KeyView& key = key_for(baby.steps);
-      backend_.hoisted_product(tile(), {c1, turn(baby.steps), {}}, key.data(), digits_of(key), baby.value,
-                               stream_);
-      const ring::View c0 = baby.value.limb_range(k_, l_).polynomial_range(0, 1);
-      backend_.add_turned(c0, scaled_.polynomial_range(0, 1), turn(baby.steps), false, {}, c0, stream_);
+      backend_.hoisted_product(tile(), {c1, turn(baby.steps), {}}, key.data(), digits_of(key),
+                               scaled_.polynomial_range(0, 1), baby.value, stream_);
     }
   }
 
