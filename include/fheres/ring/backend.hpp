@@ -59,7 +59,8 @@ class Backend {
 
   /// Calls `work`, which queues operations of this back end on `stream` and nothing else. A device may take them as one
   /// unit, with one launch (CUDA: a captured graph that is kept, ring/cuda.hpp): then nothing is queued before `work`
-  /// returns, and nothing at all where it throws. May be nested. Results are the same.
+  /// returns, and nothing at all where it throws, but for long ones, which begin when it is seen that the launches cost
+  /// nothing. May be nested. Results are the same.
   virtual void queue_as_one(const memory::Stream&, const std::function<void()>& work) const { work(); }
   virtual GraphCounts graph_counts() const { return {}; }
 
