@@ -103,7 +103,7 @@ class Backend {
   virtual void sum_products(std::span<const Term> terms, View special, View out,
                             const memory::Stream& stream) const = 0;
   /// a + b(X^exponent), all ntt; with `accumulate` what the output holds plus that. a covers all; polynomials that b lacks
-  /// are a's. The output may be a in place where `special` has no data, and overlaps nothing else.
+  /// are a's. Overlaps nothing; but without `accumulate` and data in `special`, `out` may be a.
   virtual void add_turned(ConstView a, ConstView b, Automorphism automorphism, bool accumulate, View special,
                           View out, const memory::Stream& stream) const = 0;
 
