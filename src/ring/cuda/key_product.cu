@@ -97,9 +97,11 @@ __global__ void __launch_bounds__(kProductThreads)
 
 constexpr int kMostRotations = 32;  // of one launch
 
+// Without padding (launch).
 struct RotationArray {
   const u64* key;
-  Array out;
+  u64* out;
+  std::size_t limb_stride, polynomial_stride;  // of out
   unsigned exponent;
   int key_digits;
 };
@@ -119,7 +121,8 @@ __global__ void __launch_bounds__(kProductThreads)
   const RotationArray& rotation = rotations.rotations[blockIdx.y];
   sum_digits<true>(tables, extended, rotation.exponent, {source, {}, rotation.exponent}, rotation.key,
                    rotation.key_digits, digits, first_prime, limb,
-                   limb < addend_first_limb ? nullptr : addend.at(limb - addend_first_limb, 0), rotation.out);
+                   limb < addend_first_limb ? nullptr : addend.at(limb - addend_first_limb, 0),
+                   Array{rotation.out, rotation.limb_stride, rotation.polynomial_stride});
 }
 
 /// Takes the last round's points as they are.
@@ -383,7 +386,9 @@ void hoisted_products(const Tables& tables, ConstView extended, ConstView source
     const auto part =
         rotations.subspan(first, std::min<std::size_t>(kMostRotations, rotations.size() - first));
     for (std::size_t i = 0; i < part.size(); ++i) {
-      some.rotations[i] = {part[i].key, array(part[i].out), part[i].turn.exponent, part[i].key_digits};
+      const View& out = part[i].out;
+      some.rotations[i] = {part[i].key,           out.data,          out.limb_stride, out.polynomial_stride,
+                           part[i].turn.exponent, part[i].key_digits};
     }
     launch("hoisted products", hoisted_products_kernel,
            dim3(pairs / kProductThreads, static_cast<unsigned>(part.size()),

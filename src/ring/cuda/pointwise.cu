@@ -173,6 +173,7 @@ struct TermArrays {
   int count = 0;
   int whole = 0;
   int first_limb = 0;
+  int no_padding = 0;  // launch
 };
 
 /// The sum of a b over the terms, for two polynomials of a and one of b; with kAccumulate, and what is in out. Sums below
