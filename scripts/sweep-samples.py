@@ -7,6 +7,8 @@ usage: sweep-samples.py FHERES [options]
   --set OLD=NEW      replace a text of the sample first, such as 'v: 0..15=v: 0..0' for a batch of one (repeatable)
   --budgets N        how many budgets (5)
   --run DEVICE       run each plan too, and the policy, on `emulated` or `cuda:0`
+  --plans-only       do not run the policy
+  --minimize WHAT    bytes or time (bytes)
   --repeat N         each so often after one run to warm up, which also loads the kernels; times are medians (one run, cold)
   --bandwidth GBPS   of copies to the device, for the time that the plan's bytes take on the wire
   --machine FILE     a Machine document: compile for it, and print the predicted time
@@ -51,8 +53,9 @@ def explain(tool: Tool, document: pathlib.Path, budget: int) -> dict:
                      allowed=(FEASIBLE, INFEASIBLE, INCONCLUSIVE))[1]
 
 
-def compile_plan(tool: Tool, document: pathlib.Path, budget: int, plan: pathlib.Path, machine: str | None) -> dict | None:
-    extra = ["--machine", machine] if machine else []
+def compile_plan(tool: Tool, document: pathlib.Path, budget: int, plan: pathlib.Path,
+                 options: argparse.Namespace | None = None) -> dict | None:
+    extra = ["--machine", options.machine, "--minimize", options.minimize] if options and options.machine else []
     code, answer = tool.json("compile", document, "-o", plan, "--budget", budget_option(budget), *extra,
                              allowed=(FEASIBLE, INFEASIBLE, INCONCLUSIVE))
     return answer["evidence"] if code == FEASIBLE else None
@@ -66,7 +69,7 @@ def smallest(tool: Tool, document: pathlib.Path, low: int, high: int, plan: path
     """The smallest budget, to 1/64 of it, for which a plan is found."""
     while high - low > max(high // 64, MIB // 4):
         middle = (low + high) // 2
-        if compile_plan(tool, document, middle, plan, None):
+        if compile_plan(tool, document, middle, plan):
             high = middle
         else:
             low = middle
@@ -110,7 +113,7 @@ def rows_of(tool: Tool, document: pathlib.Path, options: argparse.Namespace, fol
         budget = low if i == 0 else high if share == 1 else int(low * (high / low) ** share) // 256 * 256
         plan = folder / f"{name}-{i}.plan.yaml"
         policy = explain(tool, document, budget)
-        evidence = compile_plan(tool, document, budget, plan, options.machine)
+        evidence = compile_plan(tool, document, budget, plan, options)
         row = {"sample": name, "budget": budget,
                "policy": policy["moved_bytes"] if policy["answer"] == "feasible" else None,
                "policy_answer": policy["answer"], "compiled": None, "bandwidth": options.bandwidth}
@@ -120,12 +123,14 @@ def rows_of(tool: Tool, document: pathlib.Path, options: argparse.Namespace, fol
                     "gap": evidence["gap"], "optimal": evidence["optimal"], "method": evidence["method"],
                     "time": evidence.get("time")}
         if options.run:
-            if row["policy"] is not None:
+            if row["policy"] is not None and not options.plans_only:
                 row["policy_run"] = execute(tool, document, options, budget, folder / f"{name}-{i}.policy.json")
                 check_bytes(row["policy_run"], row["policy"], f"{name} at {budget}, policy")
             if evidence:
+                # With a trace the operations are timed: once a sample, where everything fits.
+                traced = ["--trace", folder / f"{name}-{i}.trace.json"] if i == options.budgets - 1 else []
                 row["plan_run"] = execute(tool, document, options, budget, folder / f"{name}-{i}.plan.json",
-                                          "--plan", plan)
+                                          "--plan", plan, *traced)
                 check_bytes(row["plan_run"], row["compiled"], f"{name} at {budget}, plan")
         rows.append(row)
         print(line(row), flush=True)
@@ -152,18 +157,18 @@ def compute(row: dict) -> str:
 
 
 HEAD = ("sample", "budget", "policy", "compiled", "bound", "gap", "optimal", "peak pred.", "measured", "ms policy",
-        "ms plan", "ms compute", "ms wire", "ms predicted")
+        "ms plan", "ms compute", "ms wire", "ms predicted", "at least")
 
 
 def cells(row: dict) -> list:
     run = row.get("plan_run")
-    predicted = (row.get("time") or {}).get("predicted_ns")
+    predicted, least = [(row.get("time") or {}).get(key) for key in ("predicted_ns", "lower_bound_ns")]
     return [row["sample"], mib(row["budget"]), mib(row["policy"]) if row["policy"] is not None else row["policy_answer"],
             mib(row["compiled"]), mib(row.get("bound")), "-" if row.get("gap") is None else f"{100 * row['gap']:.1f}%",
             row.get("optimal", "-"), mib(run and run["peak_predicted"]), mib(run and run["peak_measured"]),
             milliseconds(row.get("policy_run")), milliseconds(run), compute(row),
             f"{row['compiled'] / row['bandwidth'] / 1e6:.1f}" if row["compiled"] and row["bandwidth"] else "-",
-            "-" if predicted is None else f"{predicted / 1e6:.1f}"]
+            *("-" if ns is None else f"{ns / 1e6:.1f}" for ns in (predicted, least))]
 
 
 def line(row: dict) -> str:
@@ -177,6 +182,8 @@ def main() -> None:
     parser.add_argument("--set", action="append", default=[])
     parser.add_argument("--budgets", type=int, default=5)
     parser.add_argument("--run")
+    parser.add_argument("--plans-only", action="store_true")
+    parser.add_argument("--minimize", default="bytes")
     parser.add_argument("--repeat", type=int, default=0)
     parser.add_argument("--bandwidth", type=float)
     parser.add_argument("--machine")

@@ -11,6 +11,7 @@
 #include "compile/early_drops.hpp"
 #include "compile/late_departures.hpp"
 #include "compile/replay.hpp"
+#include "compile/touch.hpp"
 #include "compile/transfers.hpp"
 
 namespace fheres::compile {
@@ -43,31 +44,13 @@ struct Movable {
       settled{};  // stage before whose `enter` it is waited for, so that it slides from then on
 };
 
-/// The stages that do something with a value, ascending; and from which stage's prefetch on it is as they leave it.
-struct Touch {
-  struct Time {
-    std::size_t stage;
-    std::size_t from;
-  };
-  std::vector<Time> times;
-
-  std::size_t before(std::size_t stage) const {
-    const auto time = std::lower_bound(times.begin(), times.end(), stage,
-                                       [](const Time& t, std::size_t s) { return t.stage < s; });
-    return time == times.begin() ? 0 : std::prev(time)->from;
-  }
-  std::size_t after(std::size_t stage) const {
-    const auto time = std::upper_bound(times.begin(), times.end(), stage,
-                                       [](std::size_t s, const Time& t) { return s < t.stage; });
-    return time == times.end() ? std::numeric_limits<std::size_t>::max() : time->stage;
-  }
-  bool in(std::size_t stage) const {
-    return std::any_of(times.begin(), times.end(), [&](const Time& t) { return t.stage == stage; });
-  }
+/// How much earlier than just in time transfers begin: by so many times their own length, all of them as if copies took so
+/// many times as long.
+struct Haste {
+  double slack = 0;
+  double copies = 1;
 };
-
-/// How much earlier than just in time a transfer is begun, in times of its own length.
-constexpr double kNoSlack = 0, kSomeSlack = 0.5, kAsEarlyAsPossible = 1e9;
+constexpr Haste kJustInTime{0, 1}, kEarlier{0.5, 1}, kSpare{0.5, 1.5}, kAsEarlyAsPossible{1e9, 1};
 constexpr int kRounds = 2;
 /// Replays of one placement; and of all of them together, fewer where one takes long.
 constexpr std::size_t kRepairs = 200, kFewReplays = 24, kStagesReplayed = 200'000;
@@ -76,9 +59,12 @@ constexpr std::size_t kHorizon = 512;
 
 /// What slides while the host waits anyway costs nothing in the forecast, and something where that is wrong: of equal plans
 /// the one that slides less.
-bool is_better(const Forecast& a, const Forecast& b) {
-  return a.makespan_ns + a.compaction_ns < b.makespan_ns + b.compaction_ns;
-}
+double cost_of(const Forecast& told) { return told.makespan_ns + told.compaction_ns; }
+bool is_better(const Forecast& a, const Forecast& b) { return cost_of(a) < cost_of(b); }
+
+/// Plans whose costs are this near each other are alike. Of those the one with time to spare wins: a machine is never as
+/// regular as its forecast, and what comes too late is waited for.
+constexpr double kAlike = 0.002;
 
 class Placer {
  public:
@@ -98,14 +84,16 @@ class Placer {
     if (base_.answer != workload::Answer::feasible) return best;
     best.forecast = forecast(program_, base_, machine_, costs_);
     limit_ns_ = std::min(limit_ns_, best.forecast.makespan_ns);
+    least_ns_ = cost_of(best.forecast);
     find_movable();
     if (movable_.empty()) return best;
     double before = best.forecast.makespan_ns;
     Forecast looked_at = best.forecast;
     for (int round = 0; round < kRounds; ++round) {
       note_needs(looked_at);
-      for (const double slack : {kNoSlack, kSomeSlack, kAsEarlyAsPossible}) {
-        place(looked_at, slack);
+      for (const Haste& haste : {kJustInTime, kEarlier, kSpare, kAsEarlyAsPossible}) {
+        place(looked_at, haste);
+        haste_ = haste;
         if (!is_new()) continue;
         const std::vector<Movable> placed = movable_;
         if (consider(best, false)) continue;  // nothing was in the way
@@ -270,14 +258,15 @@ class Placer {
 
   // ---- Placement: as late as bandwidth allows, as early as memory allows
 
-  void place(const Forecast& looked_at, double slack) {
+  void place(const Forecast& looked_at, const Haste& haste) {
     std::vector<std::size_t> wanted(movable_.size());
     std::map<Location, double> free_until;  // of the copies to each device, backwards
     for (std::size_t i = order_.size(); i-- > 0;) {
       Movable& item = movable_[order_[i]];
       const auto next = free_until.try_emplace(item.at, std::numeric_limits<double>::infinity()).first;
-      const double start = std::min(item.needed_ns, next->second) - item.ns * (1 + slack);
-      next->second = std::min(item.needed_ns, next->second) - item.ns;
+      const double end = std::min(item.needed_ns, next->second), ns = item.ns * haste.copies;
+      const double start = end - ns - item.ns * haste.slack;
+      next->second = end - ns;
       std::size_t stage = item.latest;
       const std::size_t floor = std::max(item.earliest, item.stage - std::min(item.stage, kHorizon));
       while (stage > floor && looked_at.stages[stage].body_ns > start) --stage;
@@ -339,8 +328,7 @@ class Placer {
         const Rehearsal rehearsal = workload::rehearse(made);
         FHERES_CHECK(rehearsal.moved_bytes == base_.moved_bytes);
         Forecast told = forecast(made, rehearsal, machine_, costs_);
-        if (told.makespan_ns <= limit_ns_ && is_better(told, best.forecast))
-          best = {std::move(made), std::move(told)};
+        if (told.makespan_ns <= limit_ns_ && is_preferred(told)) best = {std::move(made), std::move(told)};
         return repair == 0;
       }
       if (!replayed.stage) return false;
@@ -348,6 +336,16 @@ class Placer {
       if (!(waits && wait_in(bad)) && !delay(bad) && !keep_back(bad)) return false;
     }
     return false;
+  }
+
+  bool is_preferred(const Forecast& told) {
+    const double cost = cost_of(told);
+    const bool spares = haste_.slack < kAsEarlyAsPossible.slack && haste_.copies >= preferred_.copies &&
+                        haste_.slack >= preferred_.slack;
+    if (cost >= least_ns_ && !(spares && cost <= least_ns_ * (1 + kAlike))) return false;
+    least_ns_ = std::min(least_ns_, cost);
+    preferred_ = haste_;
+    return true;
   }
 
   /// What was queued in stages before has often arrived, though nobody has read it: an ensure then ends its arrival.
@@ -396,6 +394,8 @@ class Placer {
   const workload::Machine& machine_;
   const StageCosts& costs_;
   double limit_ns_;
+  double least_ns_ = 0;      // what the cheapest placement costs
+  Haste haste_, preferred_;  // of the placement that is looked at, and of the best
   std::size_t replays_left_;
   Rehearsal base_;
   std::vector<Movable> movable_;

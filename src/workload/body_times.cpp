@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <span>
 
 #include <fheres/base/check.hpp>
 #include <fheres/workload/body_times.hpp>
@@ -11,6 +12,10 @@ constexpr const char* kTurn = "rotate_many";
 /// What each group of output limbs adds to a key switch, as a part of the whole one: measured on an NVIDIA H200 with groups of
 /// 2 to 16 limbs of 39 (bench/README.md).
 constexpr double kGroup = 0.04;
+/// A linear transform's steps, as parts of operations that are timed: a baby step of a rotation among several, a diagonal of
+/// a product by a plaintext, and what it does once of a rotation. Fitted to transforms of 64 diagonals in 8 baby steps and
+/// of 128 in 32 on an NVIDIA H200 (bench/README.md); right to 4 % there.
+constexpr double kBaby = 0.47, kDiagonal = 0.25, kOnce = 0.75;
 
 class BodyTimes {
  public:
@@ -43,16 +48,21 @@ class BodyTimes {
     return sum;
   }
 
-  /// Its rotations share what they can, and each diagonal is a product.
+  /// Its baby steps share one decomposition and are not divided by P; its giant steps are rotations.
   std::optional<double> of_transform(const BodyOperation& operation) const {
     const int level = level_of(operation.operands.front());
+    const auto rotation = lookup(timed_name(scheme::Operation::rotate, true), level);
     auto turn = lookup(kTurn, level);
-    if (!turn) turn = lookup(timed_name(scheme::Operation::rotate, true), level);
+    if (!turn) turn = rotation;
     const auto product = lookup(scheme::Operation::multiply_plain, false, level);
-    if (!turn || !product) return std::nullopt;
-    const std::size_t turns = operation.transform->babies().size() + operation.transform->giants().size();
-    return *turn * static_cast<double>(turns) +
-           *product * static_cast<double>(operation.transform->diagonals().size());
+    if (!rotation || !turn || !product) return std::nullopt;
+    const auto turns = [](std::span<const int> steps) {
+      return static_cast<double>(steps.size()) -
+             static_cast<double>(std::count(steps.begin(), steps.end(), 0));
+    };
+    const scheme::LinearTransform& transform = *operation.transform;
+    return *rotation * (kOnce + turns(transform.giants())) + *turn * kBaby * turns(transform.babies()) +
+           *product * kDiagonal * static_cast<double>(transform.diagonals().size());
   }
 
   int level_of(const Operand& operand) const {

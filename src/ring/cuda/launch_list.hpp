@@ -62,7 +62,7 @@ class LaunchList {
   // Half of what an H200 can have resident: such kernels take some 7 us, a launch 3 to 5, and twice that while copies fill the
   // bus.
   static constexpr std::uint64_t kThreadsOfLongKernel = 1 << 17;
-  static constexpr std::size_t kMany = 48;
+  static constexpr std::size_t kMany = 24;
 
   std::uint64_t threads_ = 0;  // of all
   std::vector<Entry> entries_;
