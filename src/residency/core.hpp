@@ -210,6 +210,7 @@ class Core : public std::enable_shared_from_this<Core> {
  private:
   void tell_arrival(Arriving& arrived);
   void tell_arrivals();
+  void tell_arrivals_from(std::size_t first);
   void wait_for_pending();
   void force_end();
   Bytes compact(memory::Region& storage, Bytes bytes);

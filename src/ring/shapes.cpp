@@ -48,6 +48,25 @@ void extended(const Basis& basis, ConstView view, int limbs, int polynomials) {
   FHERES_CHECK(view.polynomials == polynomials);
 }
 
+// The limbs of a sum over P and Q: all of `special` and `out`, or where that has no data of `out` alone.
+int sum_limbs(const Basis& basis, ConstView special, ConstView out) {
+  valid(basis, out);
+  if (special.data == nullptr) return out.limbs;
+  valid(basis, special);
+  FHERES_CHECK(special.first_prime == 0 && special.limbs == basis.special_limbs());
+  FHERES_CHECK(out.first_prime == special.limbs && out.polynomials == special.polynomials);
+  FHERES_CHECK(special.data != out.data);
+  return special.limbs + out.limbs;
+}
+
+// An input of such a sum: the last of its limbs are those of `out`, and it has all of them or no other.
+void summand(const Basis& basis, ConstView view, int limbs, ConstView special, ConstView out) {
+  valid(basis, view);
+  FHERES_CHECK(view.limbs == limbs || view.limbs == out.limbs);
+  FHERES_CHECK(view.first_prime + view.limbs == out.first_prime + out.limbs);
+  FHERES_CHECK(view.data != special.data);
+}
+
 }  // namespace
 
 void forward(const Basis& basis, View values) { valid(basis, values); }
@@ -88,6 +107,30 @@ void tensor_add(const Basis& basis, ConstView a, ConstView b, View out) {
   FHERES_CHECK(out.data != a.data && out.data != b.data);
 }
 
+void sum_products(const Basis& basis, std::span<const Term> terms, ConstView special, ConstView out) {
+  const int limbs = sum_limbs(basis, special, out);
+  FHERES_CHECK(!terms.empty() && out.polynomials == 2);
+  for (const Term& term : terms) {
+    same_primes(basis, term.a, term.b);
+    FHERES_CHECK(term.a.polynomials == 2 && term.b.polynomials == 1);
+    for (const ConstView& factor : {term.a, term.b}) {
+      summand(basis, factor, limbs, special, out);
+      FHERES_CHECK(factor.data != out.data);
+    }
+  }
+}
+
+void add_turned(const Basis& basis, ConstView a, ConstView b, Automorphism automorphism, bool accumulate,
+                ConstView special, ConstView out) {
+  const int limbs = sum_limbs(basis, special, out);
+  valid(basis, automorphism);
+  summand(basis, a, limbs, special, out);
+  summand(basis, b, limbs, special, out);
+  FHERES_CHECK(a.limbs == limbs && a.polynomials == out.polynomials && b.polynomials <= a.polynomials);
+  FHERES_CHECK(b.data != out.data && b.data != a.data);
+  FHERES_CHECK(a.data != out.data || (special.data == nullptr && !accumulate));
+}
+
 void lift(const Basis& basis, const std::int64_t* coefficients, View out) {
   valid(basis, out);
   FHERES_CHECK(coefficients != nullptr && out.polynomials == 1);
@@ -122,9 +165,14 @@ void key_product(const Basis& basis, ConstView tile, const Source& source, const
 }
 
 void hoisted_product(const Basis& basis, ConstView tile, const Source& source, const std::uint64_t* key,
-                     int key_digits, View out) {
+                     int key_digits, ConstView addend, View out) {
   key_product(basis, tile, source, key, key_digits, out);
   FHERES_CHECK(source.factor.data == nullptr);
+  if (addend.data == nullptr) return;
+  valid(basis, addend);
+  FHERES_CHECK(addend.limbs <= out.limbs && addend.polynomials == 1);
+  FHERES_CHECK(addend.first_prime + addend.limbs == out.first_prime + out.limbs);
+  FHERES_CHECK(addend.data != out.data);
 }
 
 void switch_whole(const Basis& basis, ConstView tile, ConstView special, ConstView out, ConstView last) {

@@ -18,6 +18,9 @@ void unary(const Basis& basis, ConstView a, View out);
 void multiply(const Basis& basis, ConstView a, ConstView b, View out);
 void tensor(const Basis& basis, ConstView a, ConstView b, View out);
 void tensor_add(const Basis& basis, ConstView a, ConstView b, View out);
+void sum_products(const Basis& basis, std::span<const Term> terms, ConstView special, ConstView out);
+void add_turned(const Basis& basis, ConstView a, ConstView b, Automorphism automorphism, bool accumulate,
+                ConstView special, ConstView out);
 void lift(const Basis& basis, const std::int64_t* coefficients, View out);
 void expand(const Basis& basis, const std::byte* seed, int first, View out);
 void decompose(const Basis& basis, const Source& source, Digits out);
@@ -25,7 +28,7 @@ void mod_up(const Basis& basis, ConstDigits digits, View out);
 void key_product(const Basis& basis, ConstView extended, const Source& source, const std::uint64_t* key,
                  int key_digits, View out);
 void hoisted_product(const Basis& basis, ConstView extended, const Source& source, const std::uint64_t* key,
-                     int key_digits, View out);
+                     int key_digits, ConstView addend, View out);
 /// What switch_whole asks of its views together; the rest as in mod_up and key_product.
 void switch_whole(const Basis& basis, ConstView tile, ConstView special, ConstView out, ConstView last);
 void divide_product(const Basis& basis, View special, View values, View last, ConstView a, ConstView b,

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <deque>
-#include <map>
 #include <unordered_map>
 
 #include <fheres/base/check.hpp>
@@ -94,6 +93,7 @@ class BodyRunner {
   void acquire(std::span<const residency::HandleId> values) {
     if (values.empty()) return;
     leases_.push_back(context_.manager.acquire(values, *stage_.at, context_.consumer));
+    lease_of_.reserve(inputs_.size());
     for (const residency::HandleId value : values) lease_of_.emplace(value, leases_.size() - 1);
   }
 
@@ -127,9 +127,12 @@ class BodyRunner {
     stamp({true, stall, true});
   }
 
-  residency::BlockView view(std::size_t value) const {
+  template <class View>
+  View bound(std::size_t value) const {
     const residency::HandleId handle = context_.handles[value];
-    return leases_[lease_of_.at(handle)].view(handle);
+    const auto& type = context_.world.values[value].type;
+    FHERES_CHECK(type.has_value());
+    return bind<View>(parameters(), *type, leases_[lease_of_.at(handle)].view(handle));
   }
 
   const scheme::Parameters& parameters() const { return context_.evaluator->context().parameters(); }
@@ -147,14 +150,12 @@ class BodyRunner {
     if (operand.from == Operand::From::result) {
       return ckks::CiphertextRef(parameters(), stage_.body[operand.index].type, storage_of(operand.index));
     }
-    return bind<ckks::CiphertextView>(parameters(), view(operand.index));
+    return bound<ckks::CiphertextView>(operand.index);
   }
 
-  ckks::PlaintextView plaintext(const Operand& operand) {
-    return bind<ckks::PlaintextView>(parameters(), view(operand.index));
-  }
+  ckks::PlaintextView plaintext(const Operand& operand) { return bound<ckks::PlaintextView>(operand.index); }
 
-  ckks::KeyView key(const Operand& operand) { return bind<ckks::KeyView>(parameters(), view(operand.index)); }
+  ckks::KeyView key(const Operand& operand) { return bound<ckks::KeyView>(operand.index); }
 
   ckks::CiphertextRef result_of(std::size_t step) {
     return {parameters(), stage_.body[step].type, storage_of(step)};
@@ -284,7 +285,7 @@ class BodyRunner {
   std::unordered_map<residency::HandleId, std::size_t>
       arriving_;  // not leased yet; in which order they were queued
   std::vector<residency::Lease> leases_;
-  std::map<residency::HandleId, std::size_t> lease_of_;
+  std::unordered_map<residency::HandleId, std::size_t> lease_of_;
   std::vector<std::pair<Moment, memory::Event>> moments_;    // that the stream has not passed yet
   std::deque<std::pair<memory::Event, std::size_t>> ahead_;  // operations up to which may not be over
 };

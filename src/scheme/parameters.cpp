@@ -18,6 +18,7 @@ struct Parameters::State {
   std::vector<Scale> canonical;
   int digit_limbs = 0;
   double log_qp = 0;
+  std::vector<double> log_q;  // of so many limbs
   std::optional<int> security_bound;
   std::string id;
 };
@@ -132,6 +133,9 @@ Parameters Parameters::make(const ParametersLiteral& unchecked) {
   }
   state->digit_limbs = literal.digit_limbs != 0 ? literal.digit_limbs : default_digit_limbs(literal);
   state->log_qp = log2_of(state->q) + log2_of(state->p);
+  state->log_q.push_back(0);
+  for (const auto& prime : state->q)
+    state->log_q.push_back(state->log_q.back() + std::log2(static_cast<double>(prime.value)));
   state->security_bound = max_log_qp(literal.security, literal.log_n);
   state->id = identity(literal, chain, state->digit_limbs);
   if (state->security_bound && state->log_qp > *state->security_bound) {
@@ -188,11 +192,7 @@ SecurityTable Parameters::security() const { return state_->literal.security; }
 double Parameters::log_qp() const { return state_->log_qp; }
 std::optional<int> Parameters::security_bound() const { return state_->security_bound; }
 
-double Parameters::log_q(int level) const {
-  double sum = 0;
-  for (int i = 0; i < limbs(level); ++i) sum += std::log2(static_cast<double>(prime(i).value));
-  return sum;
-}
+double Parameters::log_q(int level) const { return state_->log_q[static_cast<std::size_t>(limbs(level))]; }
 
 double Parameters::key_switch_deviation(int level) const {
   const double log_p = log2_of(state_->p);

@@ -78,7 +78,8 @@ TEST_CASE(
     const std::vector<Complex> x = random_message(w.parameters.slots(), 90);
     for (const std::vector<std::int64_t>& indices :
          {std::vector<std::int64_t>{0, 1, 2, 3, 4, 5, 6, 7, 8}, std::vector<std::int64_t>{-3, -1, 0, 1, 200},
-          std::vector<std::int64_t>{0}, std::vector<std::int64_t>{16}, std::vector<std::int64_t>{3, 7}}) {
+          std::vector<std::int64_t>{0}, std::vector<std::int64_t>{16}, std::vector<std::int64_t>{3, 7},
+          std::vector<std::int64_t>{0, 4}}) {
       const Diagonals diagonals = random_diagonals(w, indices, 91);
       const std::vector<Complex> expected = transformed(x, diagonals);
       for (int baby_steps : {0, 1, 3, 512}) {

@@ -140,6 +140,7 @@ void check_composites(std::initializer_list<const char*> presets) {
       check_transform(w, random, level, {0, 1, 2, 3, 4, 5, -1}, 2);
       check_transform(w, random, level, {0}, 1);
       check_transform(w, random, level, {4, 8, 9}, 4);
+      check_transform(w, random, level, {0, 5, 6}, 4);  // giant step 0 has nothing over P
     }
     const std::vector<ValueType> keys{scheme::relinearization_key_type()};
     const std::vector<double> c{0.5, -0.25, 0.125, 0, 1, -0.75, 0.3, 0.2};

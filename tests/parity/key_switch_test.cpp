@@ -136,8 +136,19 @@ TEST_CASE("parity: many rotations of one extension") {
       CAPTURE(exponent);
       c.host.automorphism.exponent = c.device.automorphism.exponent = exponent;
       TwinPoly out(rig, 0, rig.k() + limbs, 2);
-      rig.cpu->hoisted_product(tile.host, c.host, key.host.data, key_digits, out.host, {});
-      rig.cuda->hoisted_product(tile.device, c.device, key.device.data, key_digits, out.device, rig.stream);
+      for (const int first : {rig.k() + limbs - 1, rig.k(), 0}) {  // of what is added
+        CAPTURE(first);
+        TwinPoly addend(rig, first, rig.k() + limbs - first, 1, 1);
+        addend.randomized();
+        rig.cpu->hoisted_product(tile.host, c.host, key.host.data, key_digits, addend.host, out.host, {});
+        rig.cuda->hoisted_product(tile.device, c.device, key.device.data, key_digits, addend.device,
+                                  out.device, rig.stream);
+        CHECK(out.same());
+        CHECK(addend.same());
+      }
+      rig.cpu->hoisted_product(tile.host, c.host, key.host.data, key_digits, {}, out.host, {});
+      rig.cuda->hoisted_product(tile.device, c.device, key.device.data, key_digits, {}, out.device,
+                                rig.stream);
       CHECK(out.same());
       CHECK(tile.same());
       TwinPoly special(rig, 0, rig.k(), 2), rest(rig, rig.k(), limbs, 2, 2);

@@ -28,7 +28,96 @@ void check_binary(Rig& rig, Binary operation, int first_prime, int limbs, int a_
   CHECK(b.same());
 }
 
+// `count` products; those whose number is a multiple of 3 of Q alone where `special` is asked for.
+void check_sum(Rig& rig, int first_prime, int limbs, int count, bool special) {
+  CAPTURE(first_prime);
+  CAPTURE(limbs);
+  CAPTURE(count);
+  std::vector<std::unique_ptr<TwinPoly>> a, b;
+  std::vector<ring::Term> at_host, at_device;
+  for (int i = 0; i < count; ++i) {
+    const int first = special && i % 3 == 0 ? rig.k() : first_prime;
+    const int covered = first_prime + limbs - first;
+    a.push_back(std::make_unique<TwinPoly>(rig, first, covered, 2, i % 2));
+    b.push_back(std::make_unique<TwinPoly>(rig, first, covered, 1, i % 2));
+    for (TwinPoly* poly : {a.back().get(), b.back().get()}) {
+      poly->randomized();
+      if (i % 4 != 1) continue;
+      for (int t = 0; t < covered; ++t) {  // the largest
+        for (int j = 0; j < poly->host.polynomials; ++j)
+          std::fill_n(poly->host.at(t, j), rig.n(), rig.basis->prime(first + t).value - 1);
+      }
+      poly->upload();
+    }
+    at_host.push_back({a.back()->host, b.back()->host});
+    at_device.push_back({a.back()->device, b.back()->device});
+  }
+  const int apart = special ? rig.k() : 0;
+  TwinPoly low(rig, 0, rig.k(), 2), high(rig, first_prime + apart, limbs - apart, 2, 1);
+  rig.cpu->sum_products(at_host, special ? low.host : View{}, high.host, {});
+  rig.cuda->sum_products(at_device, special ? low.device : View{}, high.device, rig.stream);
+  CHECK(low.same());
+  CHECK(high.same());
+  CHECK(a.back()->same());
+  CHECK(b.back()->same());
+}
+
+// b covers limbs from b_first on.
+void check_turned(Rig& rig, int b_first, int b_polynomials, bool accumulate, bool special) {
+  CAPTURE(b_first);
+  CAPTURE(b_polynomials);
+  CAPTURE(accumulate);
+  const int limbs = rig.k() + rig.q_limbs(), apart = special ? rig.k() : 0;
+  TwinPoly a(rig, 0, limbs, 2, 1), b(rig, b_first, limbs - b_first, b_polynomials);
+  TwinPoly low(rig, 0, rig.k(), 2), high(rig, apart, limbs - apart, 2, 1);
+  a.randomized();
+  b.randomized();
+  if (accumulate) {
+    low.randomized();
+    high.randomized();
+  }
+  const auto exponent = static_cast<std::uint32_t>((rig.random() % rig.n()) * 2 + 1);
+  CAPTURE(exponent);
+  rig.cpu->add_turned(a.host, b.host, {exponent}, accumulate, special ? low.host : View{}, high.host, {});
+  rig.cuda->add_turned(a.device, b.device, {exponent}, accumulate, special ? low.device : View{}, high.device,
+                       rig.stream);
+  CHECK(low.same());
+  CHECK(high.same());
+  if (accumulate) return;
+  rig.cpu->add_turned(a.host, b.host, {exponent}, false, {}, a.host, {});
+  rig.cuda->add_turned(a.device, b.device, {exponent}, false, {}, a.device, rig.stream);
+  CHECK(a.same());
+  CHECK(b.same());
+}
+
 }  // namespace
+
+TEST_CASE("parity: sums of products, of one launch and of several, over P and Q apart and over some limbs") {
+  for_every_shape([](Rig& rig) {
+    const int all = rig.k() + rig.q_limbs();
+    for (const int count : {1, 2, 7}) check_sum(rig, 0, all, count, true);
+    check_sum(rig, 0, all, 4, false);
+    check_sum(rig, rig.k(), 1, 3, false);
+    check_sum(rig, all - 1, 1, 2, false);
+    // A launch takes 32.
+    const bool small = rig.shape.log_n <= 12;
+    if (!small) return;
+    for (const int count : {31, 32, 33, 64, 65, 97}) check_sum(rig, 0, rig.k() + 1, count, true);
+    check_sum(rig, rig.k(), rig.q_limbs(), 40, false);
+  });
+}
+
+TEST_CASE("parity: sums with turned polynomials, of all primes or the last, over P and Q apart or together") {
+  for_every_shape([](Rig& rig) {
+    for (const bool accumulate : {false, true}) {
+      for (const int polynomials : {1, 2}) {
+        check_turned(rig, 0, polynomials, accumulate, true);
+        check_turned(rig, rig.k(), polynomials, accumulate, true);
+        check_turned(rig, 0, polynomials, accumulate, false);
+      }
+    }
+  });
+}
 
 TEST_CASE("parity: sums, differences and products, for every number of limbs and fewer polynomials in b") {
   for_every_shape([](Rig& rig) {

@@ -1,3 +1,4 @@
+#include <array>
 #include <limits>
 
 #include <doctest/doctest.h>
@@ -16,14 +17,15 @@ struct PointwiseWorld {
   std::mt19937_64 random{11};
   int limbs = 5;
 
-  // What the formula gives, word by word, against what the operation gave.
+  // What the formula gives for a prime, word by word, against what the operation gave.
   template <class Formula>
-  void check(const Poly& got, int polynomials, Formula formula) {
+  void check(const Poly& got, int polynomials, Formula formula, int first_prime = 0) {
     for (int limb = 0; limb < limbs; ++limb) {
-      const std::uint64_t q = basis->prime(limb).value;
+      const int prime = first_prime + limb;
+      const std::uint64_t q = basis->prime(prime).value;
       for (int j = 0; j < polynomials; ++j) {
         for (std::size_t i = 0; i < basis->n(); ++i) {
-          CHECK(got.view.at(limb, j)[i] == static_cast<std::uint64_t>(formula(limb, j, i, q) % q));
+          CHECK(got.view.at(limb, j)[i] == static_cast<std::uint64_t>(formula(prime, j, i, q) % q));
         }
       }
     }
@@ -112,6 +114,124 @@ TEST_CASE("the tensor of two ciphertexts, and its sum into a third") {
   w.backend->tensor_add(a.view, b.view, sum.view, {});
   w.check(sum, 2,
           [&](int t, int j, std::size_t i, std::uint64_t) { return term(t, j, i) + before.at(t, j, i); });
+}
+
+TEST_CASE(
+    "sums of few and of many products are exact, over P and Q whose places are apart, or over one range") {
+  PointwiseWorld w;
+  // More than 64 products of primes of 60 bits need more than 128 bits if nothing is reduced on the way.
+  for (const int count : {1, 2, 31, 32, 33, 65, 300}) {
+    CAPTURE(count);
+    std::vector<Poly> a, b;
+    std::vector<ring::Term> terms;
+    for (int i = 0; i < count; ++i) {
+      const int first = i % 3 == 2 ? 2 : 0;  // of P and Q, or Q alone
+      a.push_back(random_poly(*w.basis, first, 5 - first, 2, w.random));
+      b.push_back(random_poly(*w.basis, first, 5 - first, 1, w.random));
+      if (i % 5 == 3) continue;
+      for (Poly* poly : {&a.back(), &b.back()}) {  // the largest
+        for (int t = first; t < 5; ++t) {
+          for (int j = 0; j < poly->view.polynomials; ++j)
+            std::fill_n(poly->view.at(t - first, j), w.basis->n(), w.basis->prime(t).value - 1);
+        }
+      }
+    }
+    for (std::size_t i = 0; i < a.size(); ++i) terms.push_back({a[i].view, b[i].view});
+    const auto expected = [&](int t, int j, std::size_t i, std::uint64_t q) {
+      Big sum;
+      for (std::size_t term = 0; term < a.size(); ++term) {
+        const int limb = t - a[term].view.first_prime;
+        if (limb >= 0) sum = sum + Big(a[term].at(limb, j, i)) * b[term].at(limb, 0, i);
+      }
+      return Wide{sum % q};
+    };
+    Poly special(*w.basis, 0, 2, 2), out(*w.basis, 2, 3, 2);
+    w.backend->sum_products(terms, special.view, out.view, {});
+    w.limbs = 2;
+    w.check(special, 2, expected);
+    w.limbs = 3;
+    w.check(out, 2, expected, 2);
+    // All in one place, and some limbs only, which the first terms stand for too.
+    Poly whole(*w.basis, 0, 5, 2), part(*w.basis, 3, 2, 2);
+    w.backend->sum_products(terms, whole.view.limb_range(0, 2), whole.view.limb_range(2, 3), {});
+    w.limbs = 5;
+    w.check(whole, 2, expected);
+    for (ring::Term& term : terms) {
+      const int from = 3 - term.a.first_prime;
+      term = {term.a.limb_range(from, 2), term.b.limb_range(from, 2)};
+    }
+    w.backend->sum_products(terms, {}, part.view, {});
+    w.limbs = 2;
+    w.check(part, 2, expected, 3);
+  }
+}
+
+TEST_CASE("a sum with a turned polynomial is a sum with its automorphism, also on top of what is there") {
+  PointwiseWorld w;
+  for (const bool accumulate : {false, true}) {
+    for (const int first : {0, 2}) {  // of b
+      for (const int polynomials : {1, 2}) {
+        CAPTURE(accumulate);
+        CAPTURE(first);
+        CAPTURE(polynomials);
+        Poly a = random_poly(*w.basis, 0, 5, 2, w.random);
+        Poly b = random_poly(*w.basis, first, 5 - first, polynomials, w.random);
+        Poly turned(*w.basis, first, 5 - first, polynomials);
+        w.backend->automorphism(b.view, {27}, turned.view, {});
+        Poly special = random_poly(*w.basis, 0, 2, 2, w.random);
+        Poly out = random_poly(*w.basis, 2, 3, 2, w.random);
+        const Words low = special.words, high = out.words;
+        const auto expected = [&](int t, int j, std::size_t i, std::uint64_t) {
+          Wide sum = a.at(t, j, i);
+          if (t >= first && j < polynomials) sum += turned.at(t - first, j, i);
+          const Words& held = t < 2 ? low : high;
+          const auto row = static_cast<std::size_t>(2 * (t < 2 ? t : t - 2) + j);
+          return accumulate ? sum + held[row * w.basis->n() + i] : sum;
+        };
+        w.backend->add_turned(a.view, b.view, {27}, accumulate, special.view, out.view, {});
+        w.limbs = 2;
+        w.check(special, 2, expected);
+        w.limbs = 3;
+        w.check(out, 2, expected, 2);
+        if (accumulate || first != 0) continue;
+        // In place.
+        Poly same = a;
+        same.view.data = same.words.data();
+        w.backend->add_turned(same.view, b.view, {27}, false, {}, same.view, {});
+        w.limbs = 5;
+        w.check(same, 2, expected);
+      }
+    }
+  }
+}
+
+TEST_CASE(
+    "sums over P and Q refuse what covers neither all primes nor the last ones, and outputs that are "
+    "inputs") {
+  PointwiseWorld w;
+  Poly a(*w.basis, 0, 5, 2), b(*w.basis, 0, 5, 1), special(*w.basis, 0, 2, 2), out(*w.basis, 2, 3, 2);
+  const auto sum = [&](ring::Term term, ring::View low, ring::View high) {
+    w.backend->sum_products(std::array{term}, low, high, {});
+  };
+  const ring::View last = a.view.limb_range(4, 1), one = b.view.limb_range(4, 1);
+  CHECK_THROWS_AS(w.backend->sum_products({}, special.view, out.view, {}), std::logic_error);
+  CHECK_THROWS_AS(sum({last, one}, special.view, out.view), std::logic_error);
+  CHECK_THROWS_AS(sum({a.view.limb_range(0, 3), b.view.limb_range(0, 3)}, special.view, out.view),
+                  std::logic_error);
+  CHECK_THROWS_AS(sum({a.view, one}, special.view, out.view), std::logic_error);
+  CHECK_THROWS_AS(sum({a.view, a.view}, special.view, out.view), std::logic_error);
+  CHECK_THROWS_AS(sum({a.view, b.view}, special.view.limb_range(0, 1), out.view), std::logic_error);
+  CHECK_THROWS_AS(sum({a.view, b.view}, {}, a.view), std::logic_error);
+  CHECK_THROWS_AS(sum({a.view, b.view}, a.view.limb_range(0, 2), out.view), std::logic_error);
+  const auto add = [&](ring::ConstView x, ring::ConstView y, bool accumulate, ring::View low,
+                       ring::View high) { w.backend->add_turned(x, y, {5}, accumulate, low, high, {}); };
+  CHECK_THROWS_AS(add(a.view.limb_range(2, 3), b.view, false, special.view, out.view), std::logic_error);
+  CHECK_THROWS_AS(add(a.view, last, false, special.view, out.view), std::logic_error);
+  CHECK_THROWS_AS(add(b.view, a.view, false, {}, b.view), std::logic_error);
+  CHECK_THROWS_AS(add(a.view, b.view, true, {}, a.view), std::logic_error);
+  CHECK_THROWS_AS(add(a.view, a.view, false, special.view, out.view), std::logic_error);
+  CHECK_THROWS_AS(w.backend->add_turned(a.view, b.view, {4}, false, special.view, out.view, {}),
+                  std::logic_error);
 }
 
 TEST_CASE("signed words are lifted to every limb") {

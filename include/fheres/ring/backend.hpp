@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 
 #include <fheres/base/bytes.hpp>
@@ -58,7 +59,8 @@ class Backend {
 
   /// Calls `work`, which queues operations of this back end on `stream` and nothing else. A device may take them as one
   /// unit, with one launch (CUDA: a captured graph that is kept, ring/cuda.hpp): then nothing is queued before `work`
-  /// returns, and nothing at all where it throws. May be nested. Results are the same.
+  /// returns, and nothing at all where it throws, but for long ones, which begin when it is seen that the launches cost
+  /// nothing. May be nested. Results are the same.
   virtual void queue_as_one(const memory::Stream&, const std::function<void()>& work) const { work(); }
   virtual GraphCounts graph_counts() const { return {}; }
 
@@ -92,6 +94,19 @@ class Backend {
   virtual void tensor(ConstView a, ConstView b, View out, const memory::Stream& stream) const = 0;
   /// Two polynomials each: out0 += a0 b0, out1 += a0 b1 + a1 b0. `out` overlaps neither a nor b.
   virtual void tensor_add(ConstView a, ConstView b, View out, const memory::Stream& stream) const = 0;
+
+  // Sums over P and Q together, whose places may be apart: the special limbs go to `special`, Q_0 .. to `out`. Without
+  // data in `special`, `out` is all, and covers any range of primes. An input covers all of that, or the primes of `out`
+  // alone: then it stands for zero at the special ones.
+  /// The sum of the terms, each polynomial's exact before it is reduced. At least one term; of `out`, which has two
+  /// polynomials, nothing overlaps an input.
+  virtual void sum_products(std::span<const Term> terms, View special, View out,
+                            const memory::Stream& stream) const = 0;
+  /// a + b(X^exponent), all ntt; with `accumulate` what the output holds plus that. a covers all; polynomials that b lacks
+  /// are a's. The output may be a in place where `special` has no data, and overlaps nothing else.
+  virtual void add_turned(ConstView a, ConstView b, Automorphism automorphism, bool accumulate, View special,
+                          View out, const memory::Stream& stream) const = 0;
+
   /// Signed words, one a coefficient, to residues in every limb of the one polynomial `out` (coefficient
   /// domain). `coefficients` is N words on the device, aligned as a view.
   virtual void lift(const std::int64_t* coefficients, View out, const memory::Stream& stream) const = 0;
@@ -137,11 +152,13 @@ class Backend {
   /// key_product where `extended` is of the source before its automorphism, and is read through it too: one
   /// extension serves many rotations (hoisting). Centred digits are odd functions of the coefficients, so the
   /// extension of a rotated source is the rotated extension, residue by residue: the result is the one that
-  /// decomposing the rotated source gives. The source has no factor.
+  /// decomposing the rotated source gives. The source has no factor. `addend`: null data, or a polynomial over the last
+  /// of out's limbs, or all, that is added to component 0, ntt, and is read through the automorphism too.
   virtual void hoisted_product(ConstView extended, const Source& source, const std::uint64_t* key,
-                               int key_digits, View out, const memory::Stream& stream) const = 0;
+                               int key_digits, ConstView addend, View out,
+                               const memory::Stream& stream) const = 0;
 
-  /// hoisted_product over all of P, Q_0 .. Q_(l-1) at once: `extended` covers them all, the products of the special limbs
+  /// hoisted_product without an addend over all of P, Q_0 .. Q_(l-1) at once: `extended` covers them all, the products of the special limbs
   /// go to `special`, those of the Q limbs to `out`.
   virtual void hoisted_whole(ConstView extended, const Source& source, const std::uint64_t* key,
                              int key_digits, View special, View out, const memory::Stream& stream) const;

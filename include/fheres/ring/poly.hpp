@@ -77,4 +77,9 @@ struct Source {
   ConstView factor = {};           // same limbs, or null
 };
 
+/// A product that is one of a sum: two polynomials, each times the one of b. Both cover the same primes.
+struct Term {
+  ConstView a, b;
+};
+
 }  // namespace fheres::ring

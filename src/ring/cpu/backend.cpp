@@ -1,6 +1,8 @@
 #include "ring/cpu/backend.hpp"
 
 #include <algorithm>
+#include <array>
+#include <vector>
 
 #include <fheres/base/check.hpp>
 #include <fheres/ring/automorphism.hpp>
@@ -222,6 +224,64 @@ void CpuBackend::tensor_add(ConstView a, ConstView b, View out, const memory::St
         std::uint64_t& out1 = out.at(limb, 1)[i];
         out0 = reduce_wide(a0 * b0 + out0, q);
         out1 = reduce_wide(a0 * b1 + a1 * b0 + out1, q);
+      }
+    });
+  });
+}
+
+void CpuBackend::sum_products(std::span<const Term> terms, View special, View out,
+                              const memory::Stream& stream) const {
+  shapes::sum_products(basis(), terms, special, out);
+  run(stream, [this, terms = std::vector<Term>(terms.begin(), terms.end()), special, out] {
+    const int apart = special.data == nullptr ? 0 : special.limbs;
+    for_each(apart + out.limbs, 2, [&](int limb, int polynomial) {
+      const View& to = limb < apart ? special : out;
+      const int own = limb < apart ? limb : limb - apart;
+      const int prime = to.first_prime + own;
+      const scheme::Modulus& q = basis().prime(prime);
+      constexpr std::size_t kTogether = 512;  // sums that stay near
+      constexpr int kExact = 32;              // products below 2^122 that fit, with a residue
+      std::array<Wide, kTogether> sums;
+      for (std::size_t first = 0; first < basis().n(); first += kTogether) {
+        const std::size_t count = std::min(kTogether, basis().n() - first);
+        std::fill_n(sums.begin(), count, Wide{0});
+        int summed = 0;
+        for (const Term& term : terms) {
+          if (prime < term.a.first_prime) continue;
+          if (summed++ == kExact) {
+            for (std::size_t i = 0; i < count; ++i) sums[i] = reduce_wide(sums[i], q);
+            summed = 1;
+          }
+          const std::uint64_t* x = term.a.at(prime - term.a.first_prime, polynomial) + first;
+          const std::uint64_t* y = term.b.at(prime - term.b.first_prime, 0) + first;
+          for (std::size_t i = 0; i < count; ++i) sums[i] += static_cast<Wide>(x[i]) * y[i];
+        }
+        std::uint64_t* z = to.at(own, polynomial) + first;
+        for (std::size_t i = 0; i < count; ++i) z[i] = reduce_wide(sums[i], q);
+      }
+    });
+  });
+}
+
+void CpuBackend::add_turned(ConstView a, ConstView b, Automorphism automorphism, bool accumulate,
+                            View special, View out, const memory::Stream& stream) const {
+  shapes::add_turned(basis(), a, b, automorphism, accumulate, special, out);
+  run(stream, [this, a, b, automorphism, accumulate, special, out] {
+    const int apart = special.data == nullptr ? 0 : special.limbs;
+    for_each(a.limbs, a.polynomials, [&](int limb, int polynomial) {
+      const int prime = a.first_prime + limb;
+      const std::uint64_t q = basis().prime(prime).value;
+      const std::uint64_t* x = a.at(limb, polynomial);
+      std::uint64_t* z = limb < apart ? special.at(limb, polynomial) : out.at(limb - apart, polynomial);
+      const bool both = prime >= b.first_prime && polynomial < b.polynomials;
+      const std::uint64_t* y = both ? b.at(prime - b.first_prime, polynomial) : nullptr;
+      for (std::size_t i = 0; i < basis().n(); ++i) {
+        std::uint64_t sum = x[i];
+        if (both) {
+          const auto at = static_cast<std::uint32_t>(i);
+          sum = add_reduced(sum, y[automorphism_source(at, automorphism.exponent, basis().log_n())], q);
+        }
+        z[i] = accumulate ? add_reduced(z[i], sum, q) : sum;
       }
     });
   });

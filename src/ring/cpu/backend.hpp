@@ -30,6 +30,10 @@ class CpuBackend final : public Backend {
   void copy(ConstView in, View out, const memory::Stream& stream) const override;
   void tensor(ConstView a, ConstView b, View out, const memory::Stream& stream) const override;
   void tensor_add(ConstView a, ConstView b, View out, const memory::Stream& stream) const override;
+  void sum_products(std::span<const Term> terms, View special, View out,
+                    const memory::Stream& stream) const override;
+  void add_turned(ConstView a, ConstView b, Automorphism automorphism, bool accumulate, View special,
+                  View out, const memory::Stream& stream) const override;
   void lift(const std::int64_t* coefficients, View out, const memory::Stream& stream) const override;
   void expand(const std::byte* seed, int first, View out, const memory::Stream& stream) const override;
   void decompose(const Source& source, Digits out, const memory::Stream& stream) const override;
@@ -37,7 +41,7 @@ class CpuBackend final : public Backend {
   void key_product(ConstView extended, const Source& source, const std::uint64_t* key, int key_digits,
                    View out, const memory::Stream& stream) const override;
   void hoisted_product(ConstView extended, const Source& source, const std::uint64_t* key, int key_digits,
-                       View out, const memory::Stream& stream) const override;
+                       ConstView addend, View out, const memory::Stream& stream) const override;
   void begin_mod_down(View special, const memory::Stream& stream) const override;
   void mod_down(ConstView special, View values, ConstView addend, Automorphism automorphism, View tile,
                 const memory::Stream& stream) const override;
@@ -53,9 +57,9 @@ class CpuBackend final : public Backend {
   template <class Op>
   void combine(ConstView a, ConstView b, View out, const memory::Stream& stream, Op op) const;
 
-  /// key_product, `extended` read through an automorphism.
+  /// key_product, `extended` and what is added read through an automorphism.
   void product(ConstView extended, Automorphism automorphism, const Source& source, const std::uint64_t* key,
-               int key_digits, View out, const memory::Stream& stream) const;
+               int key_digits, ConstView addend, View out, const memory::Stream& stream) const;
 
   std::shared_ptr<memory::Driver> driver_;
 };

@@ -114,20 +114,21 @@ void CpuBackend::mod_up(ConstDigits digits, View out, const memory::Stream& stre
 void CpuBackend::key_product(ConstView extended, const Source& source, const std::uint64_t* key,
                              int key_digits, View out, const memory::Stream& stream) const {
   shapes::key_product(basis(), extended, source, key, key_digits, out);
-  product(extended, {}, source, key, key_digits, out, stream);
+  product(extended, {}, source, key, key_digits, {}, out, stream);
 }
 
 void CpuBackend::hoisted_product(ConstView extended, const Source& source, const std::uint64_t* key,
-                                 int key_digits, View out, const memory::Stream& stream) const {
-  shapes::hoisted_product(basis(), extended, source, key, key_digits, out);
-  product(extended, source.automorphism, source, key, key_digits, out, stream);
+                                 int key_digits, ConstView addend, View out,
+                                 const memory::Stream& stream) const {
+  shapes::hoisted_product(basis(), extended, source, key, key_digits, addend, out);
+  product(extended, source.automorphism, source, key, key_digits, addend, out, stream);
 }
 
 void CpuBackend::product(ConstView extended, Automorphism automorphism, const Source& source,
-                         const std::uint64_t* key, int key_digits, View out,
+                         const std::uint64_t* key, int key_digits, ConstView addend, View out,
                          const memory::Stream& stream) const {
   const int d = extended.polynomials;
-  run(stream, [this, extended, automorphism, source, key, key_digits, out, d] {
+  run(stream, [this, extended, automorphism, source, key, key_digits, addend, out, d] {
     const Basis& b = basis();
     const std::size_t chunks = (b.n() + kChunk - 1) / kChunk;
     parallel_for(size(out.limbs) * chunks, [&](std::size_t index) {
@@ -141,6 +142,10 @@ void CpuBackend::product(ConstView extended, Automorphism automorphism, const So
       std::array<Wide, kChunk> sums1;
       std::fill_n(sums0.begin(), count, Wide{0});
       std::fill_n(sums1.begin(), count, Wide{0});
+      if (addend.data != nullptr && prime >= addend.first_prime) {
+        gather(addend.at(prime - addend.first_prime, 0), automorphism, start, count, b.log_n(), held.data());
+        std::copy_n(held.begin(), count, sums0.begin());
+      }
       for (int digit = 0; digit < d; ++digit) {
         const std::uint64_t* x = extended.at(limb, digit) + start;
         if (own >= 0 && own / b.digit_limbs() == digit) {

@@ -24,6 +24,12 @@ cuda::DeviceShape shape_of(int ordinal) {
   return shape;
 }
 
+/// Both, or where `special` has no data `out` alone.
+cuda::Products products(View special, View out) {
+  if (special.data == nullptr) return {cuda::array(out), {}, {}, out.limbs, 0};
+  return {cuda::array(special), cuda::array(out), {}, special.limbs, out.limbs};
+}
+
 /// ring::Backend on one device. Shapes are checked as on the host; then operations.hpp queues the kernels.
 class CudaBackend final : public Backend {
  public:
@@ -55,6 +61,9 @@ class CudaBackend final : public Backend {
   void copy(ConstView in, View out, const Stream& stream) const override;
   void tensor(ConstView a, ConstView b, View out, const Stream& stream) const override;
   void tensor_add(ConstView a, ConstView b, View out, const Stream& stream) const override;
+  void sum_products(std::span<const Term> terms, View special, View out, const Stream& stream) const override;
+  void add_turned(ConstView a, ConstView b, Automorphism automorphism, bool accumulate, View special,
+                  View out, const Stream& stream) const override;
   void lift(const std::int64_t* coefficients, View out, const Stream& stream) const override;
   void expand(const std::byte* seed, int first, View out, const Stream& stream) const override;
   void expand_half(const std::byte* seed, ConstView stored, View copied, View uniform,
@@ -64,7 +73,7 @@ class CudaBackend final : public Backend {
   void key_product(ConstView extended, const Source& source, const std::uint64_t* key, int key_digits,
                    View out, const Stream& stream) const override;
   void hoisted_product(ConstView extended, const Source& source, const std::uint64_t* key, int key_digits,
-                       View out, const Stream& stream) const override;
+                       ConstView addend, View out, const Stream& stream) const override;
   void hoisted_whole(ConstView extended, const Source& source, const std::uint64_t* key, int key_digits,
                      View special, View out, const Stream& stream) const override;
   void switch_group(ConstDigits digits, const Source& source, const std::uint64_t* key, int key_digits,
@@ -207,6 +216,21 @@ void CudaBackend::tensor_add(ConstView a, ConstView b, View out, const Stream& s
   cuda::tensor(tables(), a, b, true, out, Queue(*this, stream));
 }
 
+void CudaBackend::sum_products(std::span<const Term> terms, View special, View out,
+                               const Stream& stream) const {
+  shapes::sum_products(basis(), terms, special, out);
+  const cuda::Products to = products(special, out);
+  cuda::sum_products(tables(), terms, special.data == nullptr ? out.first_prime : 0,
+                     to.low_limbs + to.high_limbs, to, Queue(*this, stream));
+}
+
+void CudaBackend::add_turned(ConstView a, ConstView b, Automorphism automorphism, bool accumulate,
+                             View special, View out, const Stream& stream) const {
+  shapes::add_turned(basis(), a, b, automorphism, accumulate, special, out);
+  cuda::add_turned(tables(), a, b, automorphism.exponent, accumulate, products(special, out),
+                   Queue(*this, stream));
+}
+
 void CudaBackend::lift(const std::int64_t* coefficients, View out, const Stream& stream) const {
   shapes::lift(basis(), coefficients, out);
   cuda::lift(tables(), coefficients, out, Queue(*this, stream));
@@ -238,26 +262,26 @@ void CudaBackend::mod_up(ConstDigits digits, View out, const Stream& stream) con
 void CudaBackend::key_product(ConstView extended, const Source& source, const std::uint64_t* key,
                               int key_digits, View out, const Stream& stream) const {
   shapes::key_product(basis(), extended, source, key, key_digits, out);
-  cuda::key_product(tables(), extended, 1, source, key, key_digits, {cuda::array(out), {}, {}, out.limbs, 0},
+  cuda::key_product(tables(), extended, 1, source, key, key_digits, {}, products({}, out),
                     Queue(*this, stream));
 }
 
 void CudaBackend::hoisted_product(ConstView extended, const Source& source, const std::uint64_t* key,
-                                  int key_digits, View out, const Stream& stream) const {
-  shapes::hoisted_product(basis(), extended, source, key, key_digits, out);
-  cuda::key_product(tables(), extended, source.automorphism.exponent, source, key, key_digits,
-                    {cuda::array(out), {}, {}, out.limbs, 0}, Queue(*this, stream));
+                                  int key_digits, ConstView addend, View out, const Stream& stream) const {
+  shapes::hoisted_product(basis(), extended, source, key, key_digits, addend, out);
+  cuda::key_product(tables(), extended, source.automorphism.exponent, source, key, key_digits, addend,
+                    products({}, out), Queue(*this, stream));
 }
 
 void CudaBackend::hoisted_whole(ConstView extended, const Source& source, const std::uint64_t* key,
                                 int key_digits, View special, View out, const Stream& stream) const {
   shapes::switch_whole(basis(), extended, special, out, {});
-  shapes::hoisted_product(basis(), extended.limb_range(0, special.limbs), source, key, key_digits, special);
-  shapes::hoisted_product(basis(), extended.limb_range(special.limbs, out.limbs), source, key, key_digits,
+  shapes::hoisted_product(basis(), extended.limb_range(0, special.limbs), source, key, key_digits, {},
+                          special);
+  shapes::hoisted_product(basis(), extended.limb_range(special.limbs, out.limbs), source, key, key_digits, {},
                           out);
-  cuda::key_product(tables(), extended, source.automorphism.exponent, source, key, key_digits,
-                    {cuda::array(special), cuda::array(out), {}, special.limbs, out.limbs},
-                    Queue(*this, stream));
+  cuda::key_product(tables(), extended, source.automorphism.exponent, source, key, key_digits, {},
+                    products(special, out), Queue(*this, stream));
 }
 
 void CudaBackend::switch_group(ConstDigits digits, const Source& source, const std::uint64_t* key,

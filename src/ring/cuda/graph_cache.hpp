@@ -17,6 +17,7 @@ namespace fheres::ring::cuda {
 /// from then on. Replacing arguments in a graph of the same shapes costs more than the launches that it saves, so a list
 /// with other arguments is another list. Each stream has graphs of its own, for a graph waits for its own launch before.
 /// Lists of fewer than kLeast launches are always queued as they are, and so are all on a stream that somebody captures.
+/// Those that keep the device busy by themselves do not come here (Keeping).
 ///
 /// So many graphs are kept, and a few times as many lists that were seen once. A graph makes room for another only when
 /// it has not been used for kStale lists: so more work than there is room for does not push out one graph after the other.

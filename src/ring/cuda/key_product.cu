@@ -4,8 +4,8 @@
 #include "ring/cuda/source.cuh"
 
 // out(t, c)[n] = sum over j < digits of x_j[n] key(t, c, j)[n] mod t, c = 0, 1, where x_j is extended(t, j), or the
-// source where t is a limb of digit j. Ntt domain, everything canonical. Fewer than 64 products below 2^122 are summed
-// exactly in 128 bits. `out` overlaps nothing that is read.
+// source where t is a limb of digit j. Ntt domain, everything canonical. Fewer than 64 products below 2^122, and a residue
+// that may be added, are summed exactly in 128 bits. `out` overlaps nothing that is read.
 namespace fheres::ring::cuda {
 namespace {
 
@@ -31,12 +31,14 @@ struct KeyRows {
 
 constexpr int kProductThreads = 128;  // each sums two neighbouring coefficients
 
-/// kGather: the extended residues are read through X -> X^exponent, writes stay neighbours.
+/// kGather: the extended residues and the addend are read through X -> X^exponent, writes stay neighbours. `addend`, null
+/// or one polynomial over the limbs from addend_first_limb on, is added to component 0.
 template <bool kGather>
 __global__ void __launch_bounds__(kProductThreads)
     key_product_kernel(const Tables tables, const ConstArray extended, const unsigned exponent,
                        const SourceArray source, const u64* key, const int key_digits, const int digits,
-                       const int first_prime, const Products out) {
+                       const int first_prime, const ConstArray addend, const int addend_first_limb,
+                       const Products out) {
   begin_kernel();
   const int limb = static_cast<int>(blockIdx.y);
   const int prime = first_prime + limb;
@@ -47,6 +49,11 @@ __global__ void __launch_bounds__(kProductThreads)
                             kGather ? gather_source(position + 1, exponent, tables.log_n) : position + 1};
 
   Wide sum[2][2] = {{0, 0}, {0, 0}};
+  if (addend.data != nullptr && limb >= addend_first_limb) {
+    const u64* const x = addend.at(limb - addend_first_limb, 0);
+    sum[0][0] = x[from[0]];
+    sum[0][1] = x[from[1]];
+  }
   const auto accumulate = [&](ulonglong2 x, int digit) {
 #pragma unroll
     for (int c = 0; c < 2; ++c) {
@@ -323,12 +330,13 @@ void product_rows(const Tables& tables, ConstView extended, const Source& source
 }
 
 void key_product(const Tables& tables, ConstView extended, std::uint32_t exponent, const Source& source,
-                 const u64* key, int key_digits, const Products& out, cudaStream_t stream) {
+                 const u64* key, int key_digits, ConstView addend, const Products& out, cudaStream_t stream) {
   const int pairs = (1 << tables.log_n) / 2;
   launch(exponent == 1 ? "key product" : "hoisted product",
          exponent == 1 ? key_product_kernel<false> : key_product_kernel<true>,
          grid_of(pairs / kProductThreads, extended.limbs), kProductThreads, stream, tables, array(extended),
-         exponent, source_array(source), key, key_digits, extended.polynomials, extended.first_prime, out);
+         exponent, source_array(source), key, key_digits, extended.polynomials, extended.first_prime,
+         array(addend), extended.limbs - addend.limbs, out);
 }
 
 }  // namespace fheres::ring::cuda

@@ -1,6 +1,8 @@
 #include "ring/cuda/launch_list.hpp"
 
 #include <cstring>
+#include <map>
+#include <utility>
 
 #include <fheres/base/check.hpp>
 
@@ -11,8 +13,9 @@ namespace {
 
 constexpr std::size_t kMostArguments = 16;
 
-thread_local LaunchList* kept = nullptr;
+thread_local LaunchList* kept = nullptr;  // of the Keeping, until it keeps the device busy
 thread_local cudaStream_t kept_stream = nullptr;
+thread_local bool keeping = false;
 
 void queue_kernel(const LaunchShape& shape, void** arguments, cudaStream_t stream) {
   cudaLaunchAttribute attributes[2] = {};
@@ -30,9 +33,25 @@ void queue_kernel(const LaunchShape& shape, void** arguments, cudaStream_t strea
   memory::cuda::check(cudaLaunchKernelExC(&config, shape.kernel, arguments), shape.name, __FILE__, __LINE__);
 }
 
+// A kernel has to be told before it may use so much. Asked once a device and thread: the vendor takes 5 us each time.
+void allow_shared(const LaunchShape& shape) {
+  constexpr int kWithoutAsking = 48 * 1024;
+  if (shape.shared_bytes <= kWithoutAsking) return;
+  int device = 0;
+  FHERES_CUDA(cudaGetDevice(&device));
+  thread_local std::map<std::pair<int, const void*>, int> allowed;
+  int& bytes = allowed[{device, shape.kernel}];
+  if (bytes >= shape.shared_bytes) return;
+  memory::cuda::check(
+      cudaFuncSetAttribute(shape.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shape.shared_bytes),
+      shape.name, __FILE__, __LINE__);
+  bytes = shape.shared_bytes;
+}
+
 }  // namespace
 
 void LaunchList::clear() {
+  threads_ = 0;
   entries_.clear();
   places_.clear();
   words_.clear();
@@ -41,6 +60,8 @@ void LaunchList::clear() {
 void LaunchList::add(const LaunchShape& shape, std::span<const Argument> arguments) {
   FHERES_CHECK(arguments.size() <= kMostArguments);
   entries_.push_back({shape, places_.size(), arguments.size()});
+  threads_ +=
+      std::uint64_t{shape.grid.x} * shape.grid.y * shape.grid.z * static_cast<std::uint64_t>(shape.threads);
   for (const Argument& argument : arguments) {
     const std::size_t at = words_.size();
     words_.resize(at + (argument.bytes + sizeof(std::uint64_t) - 1) / sizeof(std::uint64_t));
@@ -58,15 +79,14 @@ void LaunchList::queue(cudaStream_t stream) {
 }
 
 void submit(const LaunchShape& shape, std::span<const Argument> arguments, cudaStream_t stream) {
-  constexpr int kWithoutAsking = 48 * 1024;
-  if (shape.shared_bytes > kWithoutAsking) {
-    memory::cuda::check(
-        cudaFuncSetAttribute(shape.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shape.shared_bytes),
-        shape.name, __FILE__, __LINE__);
-  }
+  allow_shared(shape);
   if (kept != nullptr) {
     FHERES_CHECK(stream == kept_stream);
     kept->add(shape, arguments);
+    if (!kept->keeps_device_busy()) return;
+    LaunchList& all = *std::exchange(kept, nullptr);
+    all.queue(stream);
+    all.clear();
     return;
   }
   FHERES_CHECK(arguments.size() <= kMostArguments);
@@ -76,14 +96,18 @@ void submit(const LaunchShape& shape, std::span<const Argument> arguments, cudaS
 }
 
 Keeping::Keeping(LaunchList& list, cudaStream_t stream) {
-  FHERES_CHECK(kept == nullptr);
+  FHERES_CHECK(!keeping);
   list.clear();
   kept = &list;
   kept_stream = stream;
+  keeping = true;
 }
 
-Keeping::~Keeping() { kept = nullptr; }
+Keeping::~Keeping() {
+  kept = nullptr;
+  keeping = false;
+}
 
-bool Keeping::active() { return kept != nullptr; }
+bool Keeping::active() { return keeping; }
 
 }  // namespace fheres::ring::cuda

@@ -52,8 +52,19 @@ class LaunchList {
 
   /// Queues all kernels on a stream: each may begin while the one before ends (begin_kernel).
   void queue(cudaStream_t stream);
+  /// Whether the device is busy with them for longer than launching them takes, and will be with more of the kind: a graph
+  /// of them saves nothing, and keeping them until the last one is known only lets the device wait.
+  bool keeps_device_busy() const {
+    return entries_.size() >= kMany && threads_ / entries_.size() >= kThreadsOfLongKernel;
+  }
 
  private:
+  // Half of what an H200 can have resident: such kernels take some 7 us, a launch 3 to 5, and twice that while copies fill the
+  // bus.
+  static constexpr std::uint64_t kThreadsOfLongKernel = 1 << 17;
+  static constexpr std::size_t kMany = 48;
+
+  std::uint64_t threads_ = 0;  // of all
   std::vector<Entry> entries_;
   std::vector<std::size_t>
       places_;  // of each argument, in words; no argument needs more than a word's alignment to copy
@@ -63,14 +74,15 @@ class LaunchList {
 /// Queues a kernel on `stream`, or adds it to the list that this thread keeps (Keeping).
 void submit(const LaunchShape& shape, std::span<const Argument> arguments, cudaStream_t stream);
 
-/// While it lives, this thread's launches on one stream are kept in a list and not queued.
+/// While it lives, this thread's launches on one stream are kept in a list and not queued: until the list keeps the device
+/// busy, when it is queued and left empty, and what follows is queued as it comes.
 class Keeping {
  public:
   Keeping(LaunchList& list, cudaStream_t stream);
   ~Keeping();
   Keeping(const Keeping&) = delete;
   Keeping& operator=(const Keeping&) = delete;
-  /// Whether this thread keeps its launches now.
+  /// Whether this thread has one.
   static bool active();
 };
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <span>
+
 #include <fheres/ring/poly.hpp>
 
 #include "ring/cuda/transform.hpp"
@@ -9,8 +11,8 @@
 // stream's.
 namespace fheres::ring::cuda {
 
-/// Where the two polynomials of a key product go: the first low_limbs limbs to `low`, then high_limbs to `high`, and one
-/// that is left to `last`.
+/// Where polynomials over several limbs go, a key product's two for one: the first low_limbs limbs to `low`, then
+/// high_limbs to `high`, and one that is left to `last`.
 struct Products {
   Array low;
   Array high;
@@ -37,6 +39,12 @@ void tensor(const Tables& tables, ConstView a, ConstView b, bool accumulate, Vie
 void lift(const Tables& tables, const std::int64_t* coefficients, View out, cudaStream_t stream);
 void automorphism(const Tables& tables, ConstView in, std::uint32_t exponent, View out, cudaStream_t stream);
 
+/// `out` has `limbs` limbs, from first_prime on. Terms cover all of them, or the same last ones.
+void sum_products(const Tables& tables, std::span<const Term> terms, int first_prime, int limbs,
+                  const Products& out, cudaStream_t stream);
+void add_turned(const Tables& tables, ConstView a, ConstView b, std::uint32_t exponent, bool accumulate,
+                const Products& out, cudaStream_t stream);
+
 // expand.cu
 /// `stored` goes to `copied`, where it has data.
 void expand(const Tables& tables, const std::byte* seed, int first, View out, ConstView stored, View copied,
@@ -50,9 +58,9 @@ void switch_group(const Tables& tables, ConstDigits digits, const Source& source
                   int key_digits, View tile, const Products& out, cudaStream_t stream);
 
 // key_product.cu
-/// `extended` is read through X -> X^exponent; 1 changes nothing.
+/// `extended` and `addend`, as in Backend::hoisted_product, are read through X -> X^exponent; 1 changes nothing.
 void key_product(const Tables& tables, ConstView extended, std::uint32_t exponent, const Source& source,
-                 const u64* key, int key_digits, const Products& out, cudaStream_t stream);
+                 const u64* key, int key_digits, ConstView addend, const Products& out, cudaStream_t stream);
 /// The forward row pass of `extended` and key_product in one launch.
 void product_rows(const Tables& tables, ConstView extended, const Source& source, const u64* key,
                   int key_digits, const Products& out, cudaStream_t stream);

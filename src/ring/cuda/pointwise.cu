@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <vector>
+
 #include "ring/cuda/array.hpp"
 #include "ring/cuda/gather.hpp"
 #include "ring/cuda/launch.cuh"
@@ -157,6 +160,91 @@ __global__ void __launch_bounds__(kThreads)
   write(out.at(limb, polynomial), position, x);
 }
 
+constexpr int kMostTerms = 32;  // of one launch: their products and a residue are below 2^128
+constexpr int kSumThreads = 128;
+
+/// A term of a sum in the limbs that it covers.
+struct TermArray {
+  const u64* a;
+  const u64* b;
+  std::size_t a_limb_stride, a_polynomial_stride, b_limb_stride;
+};
+/// Some terms: first `whole` of them, which cover all limbs, then those that cover limbs from `first_limb` on.
+struct TermArrays {
+  TermArray terms[kMostTerms] = {};
+  int count = 0;
+  int whole = 0;
+  int first_limb = 0;
+};
+
+/// The sum of a b over the terms, for two polynomials of a and one of b; with kAccumulate, and what is in out. Sums below
+/// 33 2^122 are exact.
+template <bool kAccumulate>
+__global__ void __launch_bounds__(kSumThreads)
+    sum_products_kernel(const Tables tables, const int first_prime, const __grid_constant__ TermArrays terms,
+                        const Products out) {
+  begin_kernel();
+  const int limb = static_cast<int>(blockIdx.y);
+  const unsigned position = 2 * (blockIdx.x * kSumThreads + threadIdx.x);
+  const scheme::Modulus q = tables.primes[first_prime + limb];
+  u64* const to[2] = {out.at(limb, 0), out.at(limb, 1)};
+  Wide sum[2][2] = {{0, 0}, {0, 0}};
+  if constexpr (kAccumulate) {
+#pragma unroll
+    for (int c = 0; c < 2; ++c) {
+      const Pair held = read(to[c], position);
+      sum[c][0] = held.x[0];
+      sum[c][1] = held.x[1];
+    }
+  }
+  const int count = limb < terms.first_limb ? terms.whole : terms.count;
+#pragma unroll 4
+  for (int i = 0; i < count; ++i) {
+    const TermArray& term = terms.terms[i];
+    const int at = i < terms.whole ? limb : limb - terms.first_limb;
+    const u64* const a = term.a + static_cast<std::size_t>(at) * term.a_limb_stride;
+    const Pair y = read(term.b + static_cast<std::size_t>(at) * term.b_limb_stride, position);
+#pragma unroll
+    for (int c = 0; c < 2; ++c) {
+      const Pair x = read(c == 0 ? a : a + term.a_polynomial_stride, position);
+      sum[c][0] += static_cast<Wide>(x.x[0]) * y.x[0];
+      sum[c][1] += static_cast<Wide>(x.x[1]) * y.x[1];
+    }
+  }
+#pragma unroll
+  for (int c = 0; c < 2; ++c) {
+    write(to[c], position, {{reduce_wide(sum[c][0], q), reduce_wide(sum[c][1], q)}});
+  }
+}
+
+/// out = a + b[source(i)], or with kAccumulate that and what is in out. b covers limbs from b_first_limb on.
+template <bool kAccumulate>
+__global__ void __launch_bounds__(kThreads)
+    add_turned_kernel(const Tables tables, const int first_prime, const int polynomials, const ConstArray a,
+                      const ConstArray b, const int b_first_limb, const int b_polynomials,
+                      const unsigned exponent, const Products out) {
+  begin_kernel();
+  const int limb = static_cast<int>(blockIdx.y) / polynomials;
+  const int polynomial = static_cast<int>(blockIdx.y) - limb * polynomials;
+  const unsigned position = own_position();
+  const u64 q = tables.primes[first_prime + limb].value;
+  Pair x = read(a.at(limb, polynomial), position);
+  u64* const to = out.at(limb, polynomial);
+  if constexpr (kAccumulate) {
+    const Pair held = read(to, position);
+#pragma unroll
+    for (int h = 0; h < 2; ++h) x.x[h] = add_reduced(x.x[h], held.x[h], q);
+  }
+  if (limb >= b_first_limb && polynomial < b_polynomials) {
+    const u64* const from = b.at(limb - b_first_limb, polynomial);
+#pragma unroll
+    for (unsigned h = 0; h < 2; ++h) {
+      x.x[h] = add_reduced(x.x[h], from[gather_source(position + h, exponent, tables.log_n)], q);
+    }
+  }
+  write(to, position, x);
+}
+
 template <Pointwise kOperation>
 void launch_pointwise(const char* name, const Tables& tables, ConstView a, ConstView b, View out,
                       cudaStream_t stream) {
@@ -207,6 +295,35 @@ void lift(const Tables& tables, const std::int64_t* coefficients, View out, cuda
 void automorphism(const Tables& tables, ConstView in, std::uint32_t exponent, View out, cudaStream_t stream) {
   launch("automorphism", automorphism_kernel, grid(tables, out.limbs * out.polynomials), kThreads, stream,
          tables.log_n, out.polynomials, array(in), exponent, array(out));
+}
+
+void sum_products(const Tables& tables, std::span<const Term> terms, int first_prime, int limbs,
+                  const Products& out, cudaStream_t stream) {
+  std::vector<Term> ordered(terms.begin(), terms.end());
+  const auto covers_all = [limbs](const Term& term) { return term.a.limbs == limbs; };
+  std::stable_partition(ordered.begin(), ordered.end(), covers_all);
+  const dim3 blocks = grid_of((1 << tables.log_n) / (2 * kSumThreads), limbs);
+  for (std::size_t first = 0; first < ordered.size(); first += kMostTerms) {
+    TermArrays some;
+    for (std::size_t i = first; i < std::min(ordered.size(), first + kMostTerms); ++i) {
+      const auto& [a, b] = ordered[i];
+      some.terms[some.count++] = {a.data, b.data, a.limb_stride, a.polynomial_stride, b.limb_stride};
+      if (covers_all(ordered[i])) {
+        ++some.whole;
+      } else {
+        some.first_limb = limbs - a.limbs;
+      }
+    }
+    launch("sum products", first == 0 ? sum_products_kernel<false> : sum_products_kernel<true>, blocks,
+           kSumThreads, stream, tables, first_prime, some, out);
+  }
+}
+
+void add_turned(const Tables& tables, ConstView a, ConstView b, std::uint32_t exponent, bool accumulate,
+                const Products& out, cudaStream_t stream) {
+  launch("add turned", accumulate ? add_turned_kernel<true> : add_turned_kernel<false>,
+         grid(tables, a.limbs * a.polynomials), kThreads, stream, tables, a.first_prime, a.polynomials,
+         array(a), array(b), a.limbs - b.limbs, b.polynomials, exponent, out);
 }
 
 }  // namespace fheres::ring::cuda
