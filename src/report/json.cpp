@@ -26,10 +26,10 @@ Json to_json(const residency::Protection& counts) {
 }
 
 Json to_json(const residency::Holder& holder) {
-  return {{"name", holder.name},
-          {"kind", holder.value ? "value" : "reservation"},
-          {"bytes", holder.charged},
-          {"protection", to_json(holder.protection)}};
+  Json json = {
+      {"name", holder.name}, {"kind", holder.value ? "value" : "reservation"}, {"bytes", holder.charged}};
+  if (holder.protection.any()) json["protection"] = to_json(holder.protection);
+  return json;
 }
 
 const char* work_name(residency::Transition::Work work) {

@@ -148,6 +148,7 @@ Json life_json(const runtime::Life& life) {
           {"end_ns", life.end_ns}};
 }
 
+/// Which samples there are hangs on when asynchronous copies end.
 Json charge_json(const runtime::ChargeSample& sample) {
   return {{"time_ns", sample.time_ns},
           {"at", sample.at.name()},

@@ -160,6 +160,17 @@ TEST_CASE("a stage tells its plan once, also where the controller decided it") {
   CHECK(told.at("plan").at("enter").size() == 1);
 }
 
+TEST_CASE("who holds the room is told with what protects it, where something does") {
+  runtime::StageRun stage = stage_of("s", 96);
+  stage.explanation.locations[0].holders = {{kValue, "x", 32, {}}, {{}, "workspace", 64, {}}};
+  stage.explanation.locations[0].holders[0].protection.hold = 2;
+  const Json told = whole(report_of({stage}));
+  const Json& holders = told.at("stages").at(0).at("explanation").at("locations").at(0).at("holders");
+  CHECK(holders == Json::parse(R"([
+      {"name": "x", "kind": "value", "bytes": 32, "protection": {"use": 0, "hold": 2, "pending": 0}},
+      {"name": "workspace", "kind": "reservation", "bytes": 64}])"));
+}
+
 TEST_CASE("a report names the first stage where each location was fullest, and a baseline reads that") {
   const Json told =
       whole(report_of({stage_of("first", 96), stage_of("fullest", 128), stage_of("as full", 128)}));

@@ -30,9 +30,9 @@ struct RunPeak {
 std::vector<RunPeak> peaks_of(const runtime::RunReport& report);
 
 /// `fheres/run/v1`. A stage's prediction tells its actions and reservations where something else happened than it says, or
-/// where the stage is not complete; else what was executed tells the same. What differs between two runs of one document stands under `timing` and `observed`,
-/// but for `expected_version`: state versions also count when a consumer was seen to be done. It looks into
-/// the report and the context.
+/// where the stage is not complete; else what was executed tells the same. What differs between two runs of one document
+/// stands under `timing` and `observed`, but for `expected_version`: state versions also count when a consumer was seen to
+/// be done. It looks into the report and the context.
 LongAnswer run_json(const runtime::RunReport& report, const RunContext& context);
 
 }  // namespace fheres::report
