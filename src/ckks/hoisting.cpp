@@ -31,7 +31,7 @@ class Turn {
     const int k = special_.limbs;
     const ring::View to = tile.first_prime < k ? special_.limb_range(tile.first_prime, tile.limbs)
                                                : out_.limb_range(tile.first_prime - k, tile.limbs);
-    backend_.hoisted_product(tile, source_, key_, key_digits_, {}, to, stream);
+    backend_.hoisted_product(tile, source_, key_, key_digits_, to, stream);
   }
   /// The products of all limbs.
   void products(ring::ConstView tile, const memory::Stream& stream) const {

@@ -115,11 +115,12 @@ class Transform {
     const ring::ConstView c1 = a_.polynomial_range(1, 1);
     backend_.decompose({c1, {}, {}}, digits(), stream_);
     backend_.mod_up(digits(), tile(), stream_);
+    std::vector<ring::Rotation> rotations;
     for (const Baby& baby : babies_) {
       const KeyView& key = key_for(baby.steps);
-      backend_.hoisted_product(tile(), {c1, turn(baby.steps), {}}, key.data(), digits_of(key),
-                               scaled_.polynomial_range(0, 1), baby.value, stream_);
+      rotations.push_back({turn(baby.steps), key.data(), digits_of(key), baby.value});
     }
+    backend_.hoisted_products(tile(), c1, scaled_.polynomial_range(0, 1), rotations, stream_);
   }
 
   /// (special, q) = the diagonals first .. last - 1 of one giant step, each times its baby.

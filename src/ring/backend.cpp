@@ -14,8 +14,8 @@ void Backend::hoisted_whole(ConstView extended, const Source& source, const std:
                             int key_digits, View special, View out, const memory::Stream& stream) const {
   shapes::switch_whole(*basis_, extended, special, out, {});
   const int k = special.limbs;
-  hoisted_product(extended.limb_range(0, k), source, key, key_digits, {}, special, stream);
-  hoisted_product(extended.limb_range(k, out.limbs), source, key, key_digits, {}, out, stream);
+  hoisted_product(extended.limb_range(0, k), source, key, key_digits, special, stream);
+  hoisted_product(extended.limb_range(k, out.limbs), source, key, key_digits, out, stream);
 }
 
 void Backend::switch_group(ConstDigits digits, const Source& source, const std::uint64_t* key, int key_digits,

@@ -165,14 +165,20 @@ void key_product(const Basis& basis, ConstView tile, const Source& source, const
 }
 
 void hoisted_product(const Basis& basis, ConstView tile, const Source& source, const std::uint64_t* key,
-                     int key_digits, ConstView addend, View out) {
+                     int key_digits, View out) {
   key_product(basis, tile, source, key, key_digits, out);
   FHERES_CHECK(source.factor.data == nullptr);
-  if (addend.data == nullptr) return;
+}
+
+void hoisted_products(const Basis& basis, ConstView tile, ConstView source, ConstView addend,
+                      std::span<const Rotation> rotations) {
   valid(basis, addend);
-  FHERES_CHECK(addend.limbs <= out.limbs && addend.polynomials == 1);
-  FHERES_CHECK(addend.first_prime + addend.limbs == out.first_prime + out.limbs);
-  FHERES_CHECK(addend.data != out.data);
+  FHERES_CHECK(!rotations.empty() && addend.polynomials == 1 && addend.limbs <= tile.limbs);
+  FHERES_CHECK(addend.first_prime + addend.limbs == tile.first_prime + tile.limbs);
+  for (const auto& [turn, key, key_digits, out] : rotations) {
+    hoisted_product(basis, tile, {source, turn, {}}, key, key_digits, out);
+    FHERES_CHECK(out.data != addend.data);
+  }
 }
 
 void switch_whole(const Basis& basis, ConstView tile, ConstView special, ConstView out, ConstView last) {

@@ -28,7 +28,9 @@ void mod_up(const Basis& basis, ConstDigits digits, View out);
 void key_product(const Basis& basis, ConstView extended, const Source& source, const std::uint64_t* key,
                  int key_digits, View out);
 void hoisted_product(const Basis& basis, ConstView extended, const Source& source, const std::uint64_t* key,
-                     int key_digits, ConstView addend, View out);
+                     int key_digits, View out);
+void hoisted_products(const Basis& basis, ConstView extended, ConstView source, ConstView addend,
+                      std::span<const Rotation> rotations);
 /// What switch_whole asks of its views together; the rest as in mod_up and key_product.
 void switch_whole(const Basis& basis, ConstView tile, ConstView special, ConstView out, ConstView last);
 void divide_product(const Basis& basis, View special, View values, View last, ConstView a, ConstView b,

@@ -136,19 +136,8 @@ TEST_CASE("parity: many rotations of one extension") {
       CAPTURE(exponent);
       c.host.automorphism.exponent = c.device.automorphism.exponent = exponent;
       TwinPoly out(rig, 0, rig.k() + limbs, 2);
-      for (const int first : {rig.k() + limbs - 1, rig.k(), 0}) {  // of what is added
-        CAPTURE(first);
-        TwinPoly addend(rig, first, rig.k() + limbs - first, 1, 1);
-        addend.randomized();
-        rig.cpu->hoisted_product(tile.host, c.host, key.host.data, key_digits, addend.host, out.host, {});
-        rig.cuda->hoisted_product(tile.device, c.device, key.device.data, key_digits, addend.device,
-                                  out.device, rig.stream);
-        CHECK(out.same());
-        CHECK(addend.same());
-      }
-      rig.cpu->hoisted_product(tile.host, c.host, key.host.data, key_digits, {}, out.host, {});
-      rig.cuda->hoisted_product(tile.device, c.device, key.device.data, key_digits, {}, out.device,
-                                rig.stream);
+      rig.cpu->hoisted_product(tile.host, c.host, key.host.data, key_digits, out.host, {});
+      rig.cuda->hoisted_product(tile.device, c.device, key.device.data, key_digits, out.device, rig.stream);
       CHECK(out.same());
       CHECK(tile.same());
       TwinPoly special(rig, 0, rig.k(), 2), rest(rig, rig.k(), limbs, 2, 2);
@@ -159,5 +148,41 @@ TEST_CASE("parity: many rotations of one extension") {
       CHECK(special.same());
       CHECK(rest.same());
     }
+  });
+}
+
+TEST_CASE("parity: many rotations at once, of one launch and of several, with what is added to them") {
+  for_every_shape([](Rig& rig) {
+    const int limbs = rig.q_limbs(), all = rig.k() + limbs;
+    Case c(rig, limbs, 0);
+    TwinPoly tile(rig, 0, all, c.digits, 1);
+    tile.randomized();
+    TwinPoly even(rig, 0, all, 2 * c.digits), odd(rig, 0, all, 2 * (c.digits + 1));
+    even.randomized();
+    odd.randomized();
+    // A launch takes 32.
+    const std::vector<int> counts = rig.shape.log_n <= 12 ? std::vector<int>{1, 32, 33} : std::vector<int>{3};
+    for (const int count : counts) {
+      CAPTURE(count);
+      const int first = count == 33 ? all - 1 : count == 32 ? 0 : rig.k();
+      TwinPoly addend(rig, first, all - first, 1, 1);
+      addend.randomized();
+      std::vector<std::unique_ptr<TwinPoly>> outs;
+      std::vector<ring::Rotation> at_host, at_device;
+      for (int i = 0; i < count; ++i) {
+        TwinPoly& key = i % 2 == 0 ? even : odd;
+        const int key_digits = key.host.polynomials / 2;
+        outs.push_back(std::make_unique<TwinPoly>(rig, 0, all, 2, i % 3));
+        const std::uint32_t exponent = i == 0   ? ring::conjugation_exponent(rig.basis->log_n())
+                                       : i == 1 ? 1
+                                                : ring::rotation_exponent(i * i - 7, rig.basis->log_n());
+        at_host.push_back({{exponent}, key.host.data, key_digits, outs.back()->host});
+        at_device.push_back({{exponent}, key.device.data, key_digits, outs.back()->device});
+      }
+      rig.cpu->hoisted_products(tile.host, c.host.values, addend.host, at_host, {});
+      rig.cuda->hoisted_products(tile.device, c.device.values, addend.device, at_device, rig.stream);
+      for (const auto& out : outs) CHECK(out->same());
+    }
+    CHECK(tile.same());
   });
 }

@@ -301,31 +301,38 @@ TEST_CASE("one extension serves every rotation: the residues that each rotated s
       Poly expected(*w.basis, 0, w.k + l, 2);
       w.backend->key_product(own.view, source, key.words.data(), d, expected.view, {});
       Poly out(*w.basis, 0, w.k + l, 2);
-      w.backend->hoisted_product(shared.view, source, key.words.data(), d, {}, out.view, {});
+      w.backend->hoisted_product(shared.view, source, key.words.data(), d, out.view, {});
       CHECK(out.words == expected.words);
-      // With a polynomial over P and Q, over Q, over the last limb.
+      // With a polynomial over P and Q, over Q, over the last limb, and another rotation in between.
       for (const int first : {0, w.k, w.k + l - 1}) {
         CAPTURE(first);
         Poly addend = random_poly(*w.basis, first, w.k + l - first, 1, w.random);
         Poly turned(*w.basis, first, w.k + l - first, 1);
         w.backend->automorphism(addend.view, {exponent}, turned.view, {});
         Poly sum = expected;
-        const ring::View c0 =
-            ring::dense_view(sum.words.data(), 0, w.k + l, 2, w.n()).limb_range(first, w.k + l - first);
-        w.backend->add(c0.polynomial_range(0, 1), turned.view, c0.polynomial_range(0, 1), {});
-        w.backend->hoisted_product(shared.view, source, key.words.data(), d, addend.view, out.view, {});
+        sum.view.data = sum.words.data();
+        const ring::View c0 = sum.view.limb_range(first, w.k + l - first).polynomial_range(0, 1);
+        w.backend->add(c0, turned.view, c0, {});
+        Poly again(*w.basis, 0, w.k + l, 2), other(*w.basis, 0, w.k + l, 2);
+        const ring::Rotation rotations[] = {{{exponent}, key.words.data(), d, out.view},
+                                            {{3}, key.words.data(), d, other.view},
+                                            {{exponent}, key.words.data(), d, again.view}};
+        w.backend->hoisted_products(shared.view, x.view, addend.view, rotations, {});
         CHECK(out.words == sum.words);
+        CHECK(again.words == sum.words);
+        CHECK(other.words != sum.words);
       }
     }
     Poly factor = random_poly(*w.basis, w.k, l, 1, w.random);
     Poly out(*w.basis, 0, w.k + l, 2);
-    CHECK_THROWS_AS(w.backend->hoisted_product(shared.view, {x.view, {}, factor.view}, key.words.data(), d,
-                                               {}, out.view, {}),
+    CHECK_THROWS_AS(
+        w.backend->hoisted_product(shared.view, {x.view, {}, factor.view}, key.words.data(), d, out.view, {}),
+        std::logic_error);
+    const ring::Rotation one[] = {{{3}, key.words.data(), d, out.view}};
+    const ring::View addend = key.view.polynomial_range(0, 1);
+    CHECK_THROWS_AS(w.backend->hoisted_products(shared.view, x.view, addend.limb_range(0, w.k), one, {}),
                     std::logic_error);
-    const ring::View ends_early = key.view.polynomial_range(0, 1).limb_range(0, w.k);
-    CHECK_THROWS_AS(w.backend->hoisted_product(shared.view, {x.view, {}, {}}, key.words.data(), d, ends_early,
-                                               out.view, {}),
-                    std::logic_error);
+    CHECK_THROWS_AS(w.backend->hoisted_products(shared.view, x.view, addend, {}, {}), std::logic_error);
   }
 }
 

@@ -103,7 +103,7 @@ class Backend {
   virtual void sum_products(std::span<const Term> terms, View special, View out,
                             const memory::Stream& stream) const = 0;
   /// a + b(X^exponent), all ntt; with `accumulate` what the output holds plus that. a covers all; polynomials that b lacks
-  /// are a's. The output may be a in place where `special` has no data, and overlaps nothing else.
+  /// are a's. Overlaps nothing; but without `accumulate` and data in `special`, `out` may be a.
   virtual void add_turned(ConstView a, ConstView b, Automorphism automorphism, bool accumulate, View special,
                           View out, const memory::Stream& stream) const = 0;
 
@@ -152,13 +152,15 @@ class Backend {
   /// key_product where `extended` is of the source before its automorphism, and is read through it too: one
   /// extension serves many rotations (hoisting). Centred digits are odd functions of the coefficients, so the
   /// extension of a rotated source is the rotated extension, residue by residue: the result is the one that
-  /// decomposing the rotated source gives. The source has no factor. `addend`: null data, or a polynomial over the last
-  /// of out's limbs, or all, that is added to component 0, ntt, and is read through the automorphism too.
+  /// decomposing the rotated source gives. The source has no factor.
   virtual void hoisted_product(ConstView extended, const Source& source, const std::uint64_t* key,
-                               int key_digits, ConstView addend, View out,
-                               const memory::Stream& stream) const = 0;
+                               int key_digits, View out, const memory::Stream& stream) const = 0;
+  /// hoisted_product for each of several automorphisms of one source, and to component 0 `addend` through the same one:
+  /// a polynomial over all limbs of `extended`, or over the last. No `out` overlaps another or what is read.
+  virtual void hoisted_products(ConstView extended, ConstView source, ConstView addend,
+                                std::span<const Rotation> rotations, const memory::Stream& stream) const = 0;
 
-  /// hoisted_product without an addend over all of P, Q_0 .. Q_(l-1) at once: `extended` covers them all, the products of the special limbs
+  /// hoisted_product over all of P, Q_0 .. Q_(l-1) at once: `extended` covers them all, the products of the special limbs
   /// go to `special`, those of the Q limbs to `out`.
   virtual void hoisted_whole(ConstView extended, const Source& source, const std::uint64_t* key,
                              int key_digits, View special, View out, const memory::Stream& stream) const;

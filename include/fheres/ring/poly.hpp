@@ -77,6 +77,14 @@ struct Source {
   ConstView factor = {};           // same limbs, or null
 };
 
+/// One of several rotations of a source: its key's whole storage, with so many digits, and where its two polynomials go.
+struct Rotation {
+  Automorphism turn;
+  const std::uint64_t* key = nullptr;
+  int key_digits = 0;
+  View out;
+};
+
 /// A product that is one of a sum: two polynomials, each times the one of b. Both cover the same primes.
 struct Term {
   ConstView a, b;

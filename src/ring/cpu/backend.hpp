@@ -41,7 +41,9 @@ class CpuBackend final : public Backend {
   void key_product(ConstView extended, const Source& source, const std::uint64_t* key, int key_digits,
                    View out, const memory::Stream& stream) const override;
   void hoisted_product(ConstView extended, const Source& source, const std::uint64_t* key, int key_digits,
-                       ConstView addend, View out, const memory::Stream& stream) const override;
+                       View out, const memory::Stream& stream) const override;
+  void hoisted_products(ConstView extended, ConstView source, ConstView addend,
+                        std::span<const Rotation> rotations, const memory::Stream& stream) const override;
   void begin_mod_down(View special, const memory::Stream& stream) const override;
   void mod_down(ConstView special, View values, ConstView addend, Automorphism automorphism, View tile,
                 const memory::Stream& stream) const override;

@@ -118,10 +118,17 @@ void CpuBackend::key_product(ConstView extended, const Source& source, const std
 }
 
 void CpuBackend::hoisted_product(ConstView extended, const Source& source, const std::uint64_t* key,
-                                 int key_digits, ConstView addend, View out,
-                                 const memory::Stream& stream) const {
-  shapes::hoisted_product(basis(), extended, source, key, key_digits, addend, out);
-  product(extended, source.automorphism, source, key, key_digits, addend, out, stream);
+                                 int key_digits, View out, const memory::Stream& stream) const {
+  shapes::hoisted_product(basis(), extended, source, key, key_digits, out);
+  product(extended, source.automorphism, source, key, key_digits, {}, out, stream);
+}
+
+void CpuBackend::hoisted_products(ConstView extended, ConstView source, ConstView addend,
+                                  std::span<const Rotation> rotations, const memory::Stream& stream) const {
+  shapes::hoisted_products(basis(), extended, source, addend, rotations);
+  for (const auto& [turn, key, key_digits, out] : rotations) {
+    product(extended, turn, {source, turn, {}}, key, key_digits, addend, out, stream);
+  }
 }
 
 void CpuBackend::product(ConstView extended, Automorphism automorphism, const Source& source,

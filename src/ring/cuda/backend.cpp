@@ -73,7 +73,9 @@ class CudaBackend final : public Backend {
   void key_product(ConstView extended, const Source& source, const std::uint64_t* key, int key_digits,
                    View out, const Stream& stream) const override;
   void hoisted_product(ConstView extended, const Source& source, const std::uint64_t* key, int key_digits,
-                       ConstView addend, View out, const Stream& stream) const override;
+                       View out, const Stream& stream) const override;
+  void hoisted_products(ConstView extended, ConstView source, ConstView addend,
+                        std::span<const Rotation> rotations, const Stream& stream) const override;
   void hoisted_whole(ConstView extended, const Source& source, const std::uint64_t* key, int key_digits,
                      View special, View out, const Stream& stream) const override;
   void switch_group(ConstDigits digits, const Source& source, const std::uint64_t* key, int key_digits,
@@ -262,25 +264,29 @@ void CudaBackend::mod_up(ConstDigits digits, View out, const Stream& stream) con
 void CudaBackend::key_product(ConstView extended, const Source& source, const std::uint64_t* key,
                               int key_digits, View out, const Stream& stream) const {
   shapes::key_product(basis(), extended, source, key, key_digits, out);
-  cuda::key_product(tables(), extended, 1, source, key, key_digits, {}, products({}, out),
-                    Queue(*this, stream));
+  cuda::key_product(tables(), extended, 1, source, key, key_digits, products({}, out), Queue(*this, stream));
 }
 
 void CudaBackend::hoisted_product(ConstView extended, const Source& source, const std::uint64_t* key,
-                                  int key_digits, ConstView addend, View out, const Stream& stream) const {
-  shapes::hoisted_product(basis(), extended, source, key, key_digits, addend, out);
-  cuda::key_product(tables(), extended, source.automorphism.exponent, source, key, key_digits, addend,
+                                  int key_digits, View out, const Stream& stream) const {
+  shapes::hoisted_product(basis(), extended, source, key, key_digits, out);
+  cuda::key_product(tables(), extended, source.automorphism.exponent, source, key, key_digits,
                     products({}, out), Queue(*this, stream));
+}
+
+void CudaBackend::hoisted_products(ConstView extended, ConstView source, ConstView addend,
+                                   std::span<const Rotation> rotations, const Stream& stream) const {
+  shapes::hoisted_products(basis(), extended, source, addend, rotations);
+  cuda::hoisted_products(tables(), extended, source, addend, rotations, Queue(*this, stream));
 }
 
 void CudaBackend::hoisted_whole(ConstView extended, const Source& source, const std::uint64_t* key,
                                 int key_digits, View special, View out, const Stream& stream) const {
   shapes::switch_whole(basis(), extended, special, out, {});
-  shapes::hoisted_product(basis(), extended.limb_range(0, special.limbs), source, key, key_digits, {},
-                          special);
-  shapes::hoisted_product(basis(), extended.limb_range(special.limbs, out.limbs), source, key, key_digits, {},
+  shapes::hoisted_product(basis(), extended.limb_range(0, special.limbs), source, key, key_digits, special);
+  shapes::hoisted_product(basis(), extended.limb_range(special.limbs, out.limbs), source, key, key_digits,
                           out);
-  cuda::key_product(tables(), extended, source.automorphism.exponent, source, key, key_digits, {},
+  cuda::key_product(tables(), extended, source.automorphism.exponent, source, key, key_digits,
                     products(special, out), Queue(*this, stream));
 }
 

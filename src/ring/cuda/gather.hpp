@@ -17,4 +17,21 @@ FHERES_INLINE unsigned gather_source(unsigned i, unsigned exponent, int log_n) {
 #endif
 }
 
+/// Where an even position and the next one are read from, in one 16-byte access. They stand for a root and its negative,
+/// whose odd powers are negatives too: so the sources are such a pair, in this order or the other.
+struct PairSource {
+  unsigned even;
+  bool swapped;
+
+  FHERES_INLINE PairSource(unsigned position, unsigned exponent, int log_n) {
+    const unsigned from = gather_source(position, exponent, log_n);
+    even = from & ~1U;
+    swapped = even != from;
+  }
+  FHERES_INLINE WordPair read(const u64* x) const {
+    const WordPair pair = read_pair(x, static_cast<int>(even));
+    return swapped ? WordPair{pair.second, pair.first} : pair;
+  }
+};
+
 }  // namespace fheres::ring::cuda

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "ring/cuda/cluster.cuh"
 #include "ring/cuda/operations.hpp"
 #include "ring/cuda/pass.cuh"
@@ -5,7 +7,7 @@
 
 // out(t, c)[n] = sum over j < digits of x_j[n] key(t, c, j)[n] mod t, c = 0, 1, where x_j is extended(t, j), or the
 // source where t is a limb of digit j. Ntt domain, everything canonical. Fewer than 64 products below 2^122, and a residue
-// that may be added, are summed exactly in 128 bits. `out` overlaps nothing that is read.
+// that is added, are summed exactly in 128 bits. `out` overlaps nothing that is read.
 namespace fheres::ring::cuda {
 namespace {
 
@@ -31,41 +33,37 @@ struct KeyRows {
 
 constexpr int kProductThreads = 128;  // each sums two neighbouring coefficients
 
-/// kGather: the extended residues and the addend are read through X -> X^exponent, writes stay neighbours. `addend`, null
-/// or one polynomial over the limbs from addend_first_limb on, is added to component 0.
-template <bool kGather>
-__global__ void __launch_bounds__(kProductThreads)
-    key_product_kernel(const Tables tables, const ConstArray extended, const unsigned exponent,
-                       const SourceArray source, const u64* key, const int key_digits, const int digits,
-                       const int first_prime, const ConstArray addend, const int addend_first_limb,
-                       const Products out) {
-  begin_kernel();
-  const int limb = static_cast<int>(blockIdx.y);
+/// The sums at two positions of a limb, and what is added to component 0.
+template <bool kGather, class Out>
+__device__ __forceinline__ void sum_digits(const Tables& tables, const ConstArray& extended,
+                                           const unsigned exponent, const SourceArray& source, const u64* key,
+                                           int key_digits, int digits, int first_prime, int limb,
+                                           const u64* addend, const Out& out) {
   const int prime = first_prime + limb;
   const KeyRows rows(tables, key, key_digits, prime);
   const unsigned position = 2 * (blockIdx.x * kProductThreads + threadIdx.x);
   const u64* const residues = extended.at(limb, 0);
-  const unsigned from[2] = {kGather ? gather_source(position, exponent, tables.log_n) : position,
-                            kGather ? gather_source(position + 1, exponent, tables.log_n) : position + 1};
+  const PairSource from(position, kGather ? exponent : 1, tables.log_n);
+  const auto read = [&](const u64* x) {
+    return kGather ? from.read(x) : read_pair(x, static_cast<int>(position));
+  };
 
   Wide sum[2][2] = {{0, 0}, {0, 0}};
-  if (addend.data != nullptr && limb >= addend_first_limb) {
-    const u64* const x = addend.at(limb - addend_first_limb, 0);
-    sum[0][0] = x[from[0]];
-    sum[0][1] = x[from[1]];
+  if (addend != nullptr) {
+    const WordPair x = read(addend);
+    sum[0][0] = x.first;
+    sum[0][1] = x.second;
   }
-  const auto accumulate = [&](ulonglong2 x, int digit) {
+  const auto accumulate = [&](WordPair x, int digit) {
 #pragma unroll
     for (int c = 0; c < 2; ++c) {
       const ulonglong2 y = rows.read(c, digit, position);
-      sum[c][0] += static_cast<Wide>(x.x) * y.x;
-      sum[c][1] += static_cast<Wide>(x.y) * y.y;
+      sum[c][0] += static_cast<Wide>(x.first) * y.x;
+      sum[c][1] += static_cast<Wide>(x.second) * y.y;
     }
   };
   const auto residue = [&](int digit) {
-    const u64* const x = residues + static_cast<std::size_t>(digit) * extended.polynomial_stride;
-    if constexpr (kGather) return make_ulonglong2(x[from[0]], x[from[1]]);
-    return *reinterpret_cast<const ulonglong2*>(x + from[0]);
+    return read(residues + static_cast<std::size_t>(digit) * extended.polynomial_stride);
   };
   const int before = rows.diagonal < 0 ? digits : min(rows.diagonal, digits);
 #pragma unroll 4
@@ -74,7 +72,7 @@ __global__ void __launch_bounds__(kProductThreads)
   for (int digit = before + 1; digit < digits; ++digit) accumulate(residue(digit), digit);
   if (before < digits) {
     const SourceLimb at = source_limb(source, tables, prime, rows.own);
-    accumulate(make_ulonglong2(at(position), at(position + 1)), before);
+    accumulate({at(position), at(position + 1)}, before);
   }
 
   const scheme::Modulus q = tables.primes[prime];
@@ -83,6 +81,48 @@ __global__ void __launch_bounds__(kProductThreads)
     *reinterpret_cast<ulonglong2*>(out.at(limb, c) + position) =
         make_ulonglong2(reduce_wide(sum[c][0], q), reduce_wide(sum[c][1], q));
   }
+}
+
+/// kGather: the extended residues are read through X -> X^exponent, writes stay neighbours.
+template <bool kGather>
+__global__ void __launch_bounds__(kProductThreads)
+    key_product_kernel(const Tables tables, const ConstArray extended, const unsigned exponent,
+                       const SourceArray source, const u64* key, const int key_digits, const int digits,
+                       const int first_prime, const Products out) {
+  begin_kernel();
+  const int limb = static_cast<int>(blockIdx.y);
+  sum_digits<kGather>(tables, extended, exponent, source, key, key_digits, digits, first_prime, limb, nullptr,
+                      out);
+}
+
+constexpr int kMostRotations = 32;  // of one launch
+
+// Without padding (launch).
+struct RotationArray {
+  const u64* key;
+  u64* out;
+  std::size_t limb_stride, polynomial_stride;  // of out
+  unsigned exponent;
+  int key_digits;
+};
+struct RotationArrays {
+  RotationArray rotations[kMostRotations] = {};
+};
+
+/// Several rotations of one source. Blocks of one limb follow each other, so its extension stays near while they read it.
+/// `addend` is over the limbs from addend_first_limb on.
+__global__ void __launch_bounds__(kProductThreads)
+    hoisted_products_kernel(const Tables tables, const ConstArray extended, const ConstArray source,
+                            const ConstArray addend, const int addend_first_limb,
+                            const __grid_constant__ RotationArrays rotations, const int digits,
+                            const int first_prime) {
+  begin_kernel();
+  const int limb = static_cast<int>(blockIdx.z);
+  const RotationArray& rotation = rotations.rotations[blockIdx.y];
+  sum_digits<true>(tables, extended, rotation.exponent, {source, {}, rotation.exponent}, rotation.key,
+                   rotation.key_digits, digits, first_prime, limb,
+                   limb < addend_first_limb ? nullptr : addend.at(limb - addend_first_limb, 0),
+                   Array{rotation.out, rotation.limb_stride, rotation.polynomial_stride});
 }
 
 /// Takes the last round's points as they are.
@@ -330,13 +370,32 @@ void product_rows(const Tables& tables, ConstView extended, const Source& source
 }
 
 void key_product(const Tables& tables, ConstView extended, std::uint32_t exponent, const Source& source,
-                 const u64* key, int key_digits, ConstView addend, const Products& out, cudaStream_t stream) {
+                 const u64* key, int key_digits, const Products& out, cudaStream_t stream) {
   const int pairs = (1 << tables.log_n) / 2;
   launch(exponent == 1 ? "key product" : "hoisted product",
          exponent == 1 ? key_product_kernel<false> : key_product_kernel<true>,
          grid_of(pairs / kProductThreads, extended.limbs), kProductThreads, stream, tables, array(extended),
-         exponent, source_array(source), key, key_digits, extended.polynomials, extended.first_prime,
-         array(addend), extended.limbs - addend.limbs, out);
+         exponent, source_array(source), key, key_digits, extended.polynomials, extended.first_prime, out);
+}
+
+void hoisted_products(const Tables& tables, ConstView extended, ConstView source, ConstView addend,
+                      std::span<const Rotation> rotations, cudaStream_t stream) {
+  const auto pairs = static_cast<unsigned>((1 << tables.log_n) / 2);
+  for (std::size_t first = 0; first < rotations.size(); first += kMostRotations) {
+    RotationArrays some;
+    const auto part =
+        rotations.subspan(first, std::min<std::size_t>(kMostRotations, rotations.size() - first));
+    for (std::size_t i = 0; i < part.size(); ++i) {
+      const View& out = part[i].out;
+      some.rotations[i] = {part[i].key,           out.data,          out.limb_stride, out.polynomial_stride,
+                           part[i].turn.exponent, part[i].key_digits};
+    }
+    launch("hoisted products", hoisted_products_kernel,
+           dim3(pairs / kProductThreads, static_cast<unsigned>(part.size()),
+                static_cast<unsigned>(extended.limbs)),
+           kProductThreads, stream, tables, array(extended), array(source), array(addend),
+           extended.limbs - addend.limbs, some, extended.polynomials, extended.first_prime);
+  }
 }
 
 }  // namespace fheres::ring::cuda

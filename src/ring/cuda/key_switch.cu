@@ -192,7 +192,7 @@ void switch_group(const Tables& tables, ConstDigits digits, const Source& source
     product_rows(tables, tile, source, key, key_digits, out, stream);
   } else {
     forward_rows(tables, job, array(tile), stream);
-    key_product(tables, tile, 1, source, key, key_digits, {}, out, stream);
+    key_product(tables, tile, 1, source, key, key_digits, out, stream);
   }
 }
 

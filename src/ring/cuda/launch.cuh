@@ -40,6 +40,9 @@ void launch(const char* name, void (*kernel)(Parameters...), dim3 grid, BlockSiz
       name, reinterpret_cast<const void*>(kernel), grid, block.threads, block.shared_bytes, block.cluster};
   const auto queue = [&](Parameters... values) {
     static_assert((std::is_trivially_copyable_v<Parameters> && ...));
+    // g++ 12 clears the wrong bytes of a structure that ends in padding after an array of structures.
+    static_assert(((sizeof(Parameters) <= 256 || std::has_unique_object_representations_v<Parameters>)&&...),
+                  "a large parameter of a kernel has to be without padding");
     (__builtin_clear_padding(&values), ...);  // equal arguments are equal bit by bit
     const Argument places[] = {{&values, sizeof(values)}...};
     submit(shape, places, stream);

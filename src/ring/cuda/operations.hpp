@@ -58,9 +58,11 @@ void switch_group(const Tables& tables, ConstDigits digits, const Source& source
                   int key_digits, View tile, const Products& out, cudaStream_t stream);
 
 // key_product.cu
-/// `extended` and `addend`, as in Backend::hoisted_product, are read through X -> X^exponent; 1 changes nothing.
+/// `extended` is read through X -> X^exponent; 1 changes nothing.
 void key_product(const Tables& tables, ConstView extended, std::uint32_t exponent, const Source& source,
-                 const u64* key, int key_digits, ConstView addend, const Products& out, cudaStream_t stream);
+                 const u64* key, int key_digits, const Products& out, cudaStream_t stream);
+void hoisted_products(const Tables& tables, ConstView extended, ConstView source, ConstView addend,
+                      std::span<const Rotation> rotations, cudaStream_t stream);
 /// The forward row pass of `extended` and key_product in one launch.
 void product_rows(const Tables& tables, ConstView extended, const Source& source, const u64* key,
                   int key_digits, const Products& out, cudaStream_t stream);

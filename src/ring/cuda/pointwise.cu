@@ -146,7 +146,7 @@ __global__ void __launch_bounds__(kThreads) lift_kernel(const Tables tables, con
   write(out.at(limb, 0), position, x);
 }
 
-/// out[i] = in[source(i)]: writes are neighbours, reads are scattered in one limb.
+/// out[i] = in[source(i)]: writes are neighbours, reads are scattered in one limb, two at a time.
 __global__ void __launch_bounds__(kThreads)
     automorphism_kernel(const int log_n, const int polynomials, const ConstArray in, const unsigned exponent,
                         const Array out) {
@@ -154,10 +154,8 @@ __global__ void __launch_bounds__(kThreads)
   const int limb = static_cast<int>(blockIdx.y) / polynomials;
   const int polynomial = static_cast<int>(blockIdx.y) - limb * polynomials;
   const unsigned position = own_position();
-  const u64* const from = in.at(limb, polynomial);
-  const Pair x{
-      {from[gather_source(position, exponent, log_n)], from[gather_source(position + 1, exponent, log_n)]}};
-  write(out.at(limb, polynomial), position, x);
+  const WordPair x = PairSource(position, exponent, log_n).read(in.at(limb, polynomial));
+  write(out.at(limb, polynomial), position, {{x.first, x.second}});
 }
 
 constexpr int kMostTerms = 32;  // of one launch: their products and a residue are below 2^128
@@ -175,6 +173,7 @@ struct TermArrays {
   int count = 0;
   int whole = 0;
   int first_limb = 0;
+  int no_padding = 0;  // launch
 };
 
 /// The sum of a b over the terms, for two polynomials of a and one of b; with kAccumulate, and what is in out. Sums below
@@ -236,11 +235,10 @@ __global__ void __launch_bounds__(kThreads)
     for (int h = 0; h < 2; ++h) x.x[h] = add_reduced(x.x[h], held.x[h], q);
   }
   if (limb >= b_first_limb && polynomial < b_polynomials) {
-    const u64* const from = b.at(limb - b_first_limb, polynomial);
-#pragma unroll
-    for (unsigned h = 0; h < 2; ++h) {
-      x.x[h] = add_reduced(x.x[h], from[gather_source(position + h, exponent, tables.log_n)], q);
-    }
+    const WordPair y =
+        PairSource(position, exponent, tables.log_n).read(b.at(limb - b_first_limb, polynomial));
+    x.x[0] = add_reduced(x.x[0], y.first, q);
+    x.x[1] = add_reduced(x.x[1], y.second, q);
   }
   write(to, position, x);
 }
