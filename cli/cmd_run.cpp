@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <map>
 #include <memory>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -119,12 +121,27 @@ runtime::RunReport run_repeatedly(const workload::Workload& workload, const runt
   }
 }
 
+/// Where each budget is fullest: who holds the room there is what a report tells.
+std::set<std::string> fullest_stages(const workload::Rehearsal& rehearsal) {
+  std::map<memory::Location, std::pair<Bytes, const std::string*>> fullest;
+  for (const workload::StageRehearsal& stage : rehearsal.stages) {
+    for (const residency::LocationExplanation& location : stage.explanation.locations) {
+      if (!location.budget) continue;
+      auto& [most, name] = fullest[location.at];
+      if (name == nullptr || location.peak_charged > most) most = location.peak_charged, name = &stage.name;
+    }
+  }
+  std::set<std::string> names;
+  for (const auto& [at, peak] : fullest) names.insert(*peak.second);
+  return names;
+}
+
 /// Whether a file was written that was asked for; says why not. What the run found is told all the same.
-template <class Text>
-bool write_or_say(const std::string& file, const Text& text) {
+template <class Write>
+bool write_or_say(const std::string& file, const Write& write) {
   if (file.empty()) return true;
   try {
-    report::write_file(file, text());
+    write(file);
     return true;
   } catch (const FileError& error) {
     say(fmt::format("fheres: {} [{}]", error.what(), error.code()));
@@ -141,7 +158,8 @@ runtime::RunReport failed_report(const Error& error) {
 }
 
 runtime::RunReport execute(const workload::Workload& workload, const runtime::DeviceChoice& choice,
-                           bool planned, const RunOptions& options, Timings& timings) {
+                           bool planned, std::set<std::string> holders_in, const RunOptions& options,
+                           Timings& timings) {
   runtime::Machine machine;
   try {
     make_folders(options.outputs_folder);
@@ -153,6 +171,7 @@ runtime::RunReport execute(const workload::Workload& workload, const runtime::De
   ProgressLine line(options.common);
   runtime::SessionOptions session;
   session.seed = options.seed;
+  session.holders_in = std::move(holders_in);
   session.threads = options.threads;
   session.decide.search_state_limit = options.planning.search_state_limit;
   session.interrupted = &interrupt_flag();
@@ -188,7 +207,13 @@ ExitCode run(const RunOptions& options) {
     model = std::move(planned->workload);
     workload = &std::get<workload::Workload>(*model);
   }
-  if (const auto code = refuse(rehearse(*model, options.planning), *model, options)) return *code;
+  const bool is_told = options.common.json || !options.report_file.empty();
+  std::set<std::string> holders_in;
+  {
+    const workload::Rehearsal rehearsal = rehearse(*model, options.planning);  // of a long run it is large
+    if (const auto code = refuse(rehearsal, *model, options)) return *code;
+    if (is_told) holders_in = fullest_stages(rehearsal);
+  }
   if (!outputs_are_ready({{"the document", options.file},
                           {"--plan", options.plan_file},
                           {"--machine", options.machine_file}},
@@ -196,21 +221,23 @@ ExitCode run(const RunOptions& options) {
     return ExitCode::invalid;
   ring::use_threads(options.threads);
   Timings timings{options.warmup, {}};
-  const runtime::RunReport result = execute(*workload, *choice, planned.has_value(), options, timings);
+  const runtime::RunReport result =
+      execute(*workload, *choice, planned.has_value(), std::move(holders_in), options, timings);
 
   report::RunContext context{kVersion, options.file, sha256, name_of(*model)};
   if (planned) context.plan = planned->plan;
   const bool repeated = options.repeat + options.warmup > 1 && !timings.stages_ns.empty();
-  report::Json json;  // of a long run it is large, and most runs are only looked at
-  if (options.common.json || !options.report_file.empty() || !options.trace_file.empty() ||
-      !options.baseline.empty()) {
+  report::LongAnswer json;  // most runs are only looked at
+  if (is_told || !options.trace_file.empty() || !options.baseline.empty()) {
     json = report::run_json(result, context);
-    if (repeated) json["timing"]["repeats"] = timings.json();
+    if (repeated) json.head["timing"]["repeats"] = timings.json();
   }
-  ExitCode code = baseline->judge(exit_code_of(result), json);
-  const bool written = write_or_say(options.report_file, [&] { return report::render(json); }) &
-                       write_or_say(options.trace_file,
-                                    [&] { return report::chrome_trace_text(report::read_timeline(json)); });
+  ExitCode code = baseline->judge(exit_code_of(result), json.head);
+  const bool written =
+      write_or_say(options.report_file, [&](const auto& file) { report::write_file(file, json); }) &
+      write_or_say(options.trace_file, [&](const auto& file) {
+        report::write_file(file, report::chrome_trace_text(report::read_timeline(json)));
+      });
   if (!written && code != ExitCode::interrupted) code = ExitCode::failed;
   const bool for_ci = is_for_ci(options.common);
   if (for_ci) {
@@ -218,7 +245,7 @@ ExitCode run(const RunOptions& options) {
     baseline->add_case(cases, place_of(*model));
     print_for_ci(options.common, kCommand, name_of(*model), cases);
   } else if (options.common.json) {
-    fmt::print("{}", report::render(json));
+    print(json);
   }
   // A run that found no device has nothing else to say.
   const bool in_words = !for_ci && !options.common.json && !options.common.quiet && !result.device.empty();

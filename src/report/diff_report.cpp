@@ -58,8 +58,11 @@ class StageReader {
     if (told == nullptr && item_.contains("decision") && item_["decision"].is_object())
       told = &item_["decision"].at("explanation");
     if (told == nullptr || !told->is_object()) return;
-    for (const Json& action : told->at("actions")) step(action, stage);
-    for (const Json& reservation : told->at("reservations")) {
+    // A run tells what was predicted where something else happened.
+    const bool predicted = told->contains("actions");
+    const Json& said = predicted ? *told : item_.at("executed");
+    for (const Json& action : said.at(predicted ? "actions" : "transitions")) step(action, stage);
+    for (const Json& reservation : said.at("reservations")) {
       stage.reservations[{place(reservation.at("at")), reservation.at("label").get<std::string>()}] +=
           reservation.at("bytes").get<Bytes>();
     }
@@ -76,7 +79,10 @@ class StageReader {
   static Location place(const Json& json) { return Location::parse(json.get<std::string>()); }
 
   static void step(const Json& told, compile::StageMovements& stage) {
-    if (!told.at("executable").get<bool>() || told.at("no_op").get<bool>()) return;
+    const bool happens = told.contains("work")
+                             ? told["work"] != "nothing"
+                             : told.at("executable").get<bool>() && !told.at("no_op").get<bool>();
+    if (!happens) return;
     const Json& action = told.at("action");
     const std::string phase = told.at("phase").get<std::string>();
     const bool installs = told.at("destination").is_string() && !action.contains("drop");

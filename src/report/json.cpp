@@ -26,10 +26,10 @@ Json to_json(const residency::Protection& counts) {
 }
 
 Json to_json(const residency::Holder& holder) {
-  return {{"name", holder.name},
-          {"kind", holder.value ? "value" : "reservation"},
-          {"bytes", holder.charged},
-          {"protection", to_json(holder.protection)}};
+  Json json = {
+      {"name", holder.name}, {"kind", holder.value ? "value" : "reservation"}, {"bytes", holder.charged}};
+  if (holder.protection.any()) json["protection"] = to_json(holder.protection);
+  return json;
 }
 
 const char* work_name(residency::Transition::Work work) {
@@ -132,6 +132,27 @@ void add_expansion(Json& json, const std::optional<residency::HandleId>& from, B
 
 }  // namespace
 
+Json prediction_json(const residency::Explanation& explanation) {
+  Json locations = array_of(explanation.locations, [](const residency::LocationExplanation& location) {
+    Json json{{"at", location.at.name()},
+              {"budget", optional_json(location.budget)},
+              {"charged_before", location.charged_before},
+              {"peak_charged", location.peak_charged},
+              {"charged_after", location.charged_after},
+              {"compacted", location.compacted},
+              {"holders", array_of(location.holders, [](const auto& holder) { return to_json(holder); })}};
+    if (location.more_holders != 0)
+      json["more_holders"] = {{"count", location.more_holders}, {"bytes", location.more_bytes}};
+    return json;
+  });
+  return {{"plan", explanation.plan},
+          {"feasible", explanation.feasible},
+          {"reason", text_or_null(explanation.reason)},
+          {"moved_bytes", explanation.moved_bytes()},
+          {"compacted_bytes", explanation.compacted_bytes()},
+          {"locations", std::move(locations)}};
+}
+
 Json to_json(const residency::Explanation& explanation, const NameOf& names) {
   Json actions = array_of(explanation.actions, [&](const residency::ActionExplanation& action) {
     Json json{{"phase", residency::name(action.phase)},
@@ -156,26 +177,13 @@ Json to_json(const residency::Explanation& explanation, const NameOf& names) {
     json["reason"] = text_or_null(item.reason);
     return json;
   });
-  Json locations = array_of(explanation.locations, [](const residency::LocationExplanation& location) {
-    Json json{{"at", location.at.name()},
-              {"budget", optional_json(location.budget)},
-              {"charged_before", location.charged_before},
-              {"peak_charged", location.peak_charged},
-              {"charged_after", location.charged_after},
-              {"compacted", location.compacted},
-              {"holders", array_of(location.holders, [](const auto& holder) { return to_json(holder); })}};
-    if (location.more_holders != 0)
-      json["more_holders"] = {{"count", location.more_holders}, {"bytes", location.more_bytes}};
-    return json;
-  });
-  return {{"plan", explanation.plan},
-          {"feasible", explanation.feasible},
-          {"reason", text_or_null(explanation.reason)},
-          {"moved_bytes", explanation.moved_bytes()},
-          {"compacted_bytes", explanation.compacted_bytes()},
-          {"actions", std::move(actions)},
-          {"reservations", std::move(reservations)},
-          {"locations", std::move(locations)}};
+  Json json = prediction_json(explanation);
+  Json locations = std::move(json["locations"]);
+  json.erase("locations");
+  json["actions"] = std::move(actions);
+  json["reservations"] = std::move(reservations);
+  json["locations"] = std::move(locations);
+  return json;
 }
 
 Json to_json(const residency::TransitionReport& transition, const NameOf& names) {
@@ -208,37 +216,31 @@ Json to_json(const residency::PlanReport& report, const NameOf& names) {
                       return json;
                     })},
           {"reservations", array_of(report.reservations, [](const auto& spec) { return to_json(spec); })},
-          {"peaks", array_of(report.peaks,
-                             [](const residency::LocationPeak& peak) {
-                               return Json{{"at", peak.at.name()},
-                                           {"charged", peak.charged},
-                                           {"allocated", peak.allocated},
-                                           {"compacted", peak.compacted}};
-                             })},
           {"timing", {{"start_ns", report.start_ns}, {"end_ns", report.end_ns}}}};
 }
 
+Json to_json(const residency::ValueSnapshot& value, const residency::Snapshot& snapshot) {
+  Json json{
+      {"name", value.spec->name},
+      {"type", value.spec->type},
+      {"discarded", value.discarded},
+      {"source", name_or_null(value.source)},
+      {"materializations", array_of(value.materializations, [](const auto& materialization) {
+         Json place{{"at", materialization.at.name()},
+                    {"logical", materialization.logical_bytes},
+                    {"actual", materialization.actual_bytes},
+                    {"charged", materialization.charged_bytes},
+                    {"protection", to_json(materialization.protection)},
+                    {"arriving", materialization.arriving}};
+         if (const auto& expansion = materialization.expansion)
+           place["expansion"] = {{"read_at", expansion->read_at.name()}, {"temporary", expansion->temporary}};
+         return place;
+       })}};
+  if (value.backing) json["backing"] = snapshot.values.at(value.backing->serial).spec->name;
+  return json;
+}
+
 Json to_json(const residency::Snapshot& snapshot) {
-  Json values = array_of(snapshot.values, [&](const residency::ValueSnapshot& value) {
-    Json json{{"name", value.spec->name},
-              {"type", value.spec->type},
-              {"discarded", value.discarded},
-              {"source", name_or_null(value.source)},
-              {"materializations", array_of(value.materializations, [](const auto& materialization) {
-                 Json place{{"at", materialization.at.name()},
-                            {"logical", materialization.logical_bytes},
-                            {"actual", materialization.actual_bytes},
-                            {"charged", materialization.charged_bytes},
-                            {"protection", to_json(materialization.protection)},
-                            {"arriving", materialization.arriving}};
-                 if (const auto& expansion = materialization.expansion)
-                   place["expansion"] = {{"read_at", expansion->read_at.name()},
-                                         {"temporary", expansion->temporary}};
-                 return place;
-               })}};
-    if (value.backing) json["backing"] = snapshot.values.at(value.backing->serial).spec->name;
-    return json;
-  });
   Json locations = array_of(snapshot.locations, [](const residency::LocationSnapshot& location) {
     const residency::Account& account = location.account;
     Json json = {{"at", account.at.name()},
@@ -258,30 +260,33 @@ Json to_json(const residency::Snapshot& snapshot) {
     }
     return json;
   });
-  return {{"values", std::move(values)},
+  return {{"values", Json::array()},
           {"locations", std::move(locations)},
           {"reservations",
            array_of(snapshot.reservations, [](const auto& record) { return to_json(record.spec); })}};
 }
 
-Json to_json(const control::Decision& decision, const NameOf& names) {
+Json choice_json(const control::Decision& decision, const NameOf& names) {
   return {{"request", decision.request},
           {"policy", decision.policy},
           {"explored_states", decision.explored_states},
           {"expected_version", decision.expected_version},
           {"moved_bytes", decision.bytes_moved},
           {"least_bytes", decision.least_bytes},
-          {"evictions",
-           array_of(decision.evictions,
-                    [&](const control::Eviction& eviction) {
-                      return Json{{"rank", eviction.rank},
-                                  {"action", to_json(eviction.action, names)},
-                                  {"released", {{"at", eviction.released.name()}, {"bytes", eviction.bytes}}},
-                                  {"why", why_name(eviction.why)},
-                                  {"reason", eviction.reason()}};
-                    })},
-          {"plan", to_json(decision.plan, names)},
-          {"explanation", to_json(decision.explanation, names)}};
+          {"evictions", array_of(decision.evictions, [&](const control::Eviction& eviction) {
+             return Json{{"rank", eviction.rank},
+                         {"action", to_json(eviction.action, names)},
+                         {"released", {{"at", eviction.released.name()}, {"bytes", eviction.bytes}}},
+                         {"why", why_name(eviction.why)},
+                         {"reason", eviction.reason()}};
+           })}};
+}
+
+Json to_json(const control::Decision& decision, const NameOf& names) {
+  Json json = choice_json(decision, names);
+  json["plan"] = to_json(decision.plan, names);
+  json["explanation"] = to_json(decision.explanation, names);
+  return json;
 }
 
 Json to_json(const control::Infeasible& infeasible) {

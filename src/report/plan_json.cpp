@@ -42,17 +42,10 @@ Json plan_json(const runtime::RunReport& report, const PlanContext& plan) {
                     {"machine", plan.machine.empty() ? Json(nullptr) : Json(plan.machine)},
                     {"unknown_operations", plan.unknown_operations}};
   if (plan.forecast) {
-    Json stages = Json::array();
-    for (const compile::Forecast::Stage& stage : plan.forecast->stages)
-      stages.push_back({{"name", stage.name},
-                        {"start_ns", stage.start_ns},
-                        {"end_ns", stage.end_ns},
-                        {"compute_ns", stage.compute_ns},
-                        {"stall_ns", stage.stall_ns}});
     predicted["makespan_ns"] = plan.forecast->makespan_ns;
     predicted["bound_ns"] = plan.forecast->bound_ns;
     predicted["compute_ns"] = plan.forecast->compute_ns;
-    predicted["stages"] = std::move(stages);
+    predicted["stages"] = Json::array();
   }
   Json stalls = Json::array();
   for (const ValueStall& stall : stalls_by_value(report))
@@ -63,6 +56,14 @@ Json plan_json(const runtime::RunReport& report, const PlanContext& plan) {
           {"predicted", std::move(predicted)},
           {"measured", {{"moved_bytes", report.moved_bytes()}}},
           {"timing", {{"stages_ns", report.stages_ns()}, {"stalls", std::move(stalls)}}}};
+}
+
+Json forecast_stage_json(const compile::Forecast::Stage& stage) {
+  return {{"name", stage.name},
+          {"start_ns", stage.start_ns},
+          {"end_ns", stage.end_ns},
+          {"compute_ns", stage.compute_ns},
+          {"stall_ns", stage.stall_ns}};
 }
 
 std::string plan_text(const runtime::RunReport& report, const PlanContext& plan) {

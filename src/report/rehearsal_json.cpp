@@ -1,6 +1,3 @@
-#include <fmt/format.h>
-
-#include <fheres/base/check.hpp>
 #include <fheres/report/rehearsal_json.hpp>
 #include <fheres/report/text.hpp>
 
@@ -60,49 +57,26 @@ LongAnswer explanation_json(const workload::Rehearsal& rehearsal, const std::str
   const NameOf names = names_of(rehearsal);
   json["placement"] = to_json(rehearsal.placement, names);
   json["stages"] = Json::array();
-  return {std::move(json), "stages", rehearsal.stages.size(), [&rehearsal, names](std::size_t i) {
-            const workload::StageRehearsal& stage = rehearsal.stages[i];
-            Json item = stage_head(stage);
-            if (!stage.explanation.plan.empty()) item["explanation"] = to_json(stage.explanation, names);
-            return item;
-          }};
+  return {std::move(json), {{"/stages", rehearsal.stages.size(), [&rehearsal, names](std::size_t i) {
+                               const workload::StageRehearsal& stage = rehearsal.stages[i];
+                               Json item = stage_head(stage);
+                               if (!stage.explanation.plan.empty())
+                                 item["explanation"] = to_json(stage.explanation, names);
+                               return item;
+                             }}}};
 }
 
 LongAnswer decisions_json(const workload::Rehearsal& rehearsal, const std::string& name,
                           const std::string& file) {
   Json json = head(rehearsal, "fheres/decision/v1", name, file);
   json["decisions"] = Json::array();
-  return {std::move(json), "decisions", rehearsal.stages.size(),
-          [&rehearsal, names = names_of(rehearsal)](std::size_t i) {
-            const workload::StageRehearsal& stage = rehearsal.stages[i];
-            Json item = stage_head(stage);
-            if (stage.decision) item["decision"] = to_json(*stage.decision, names);
-            return item;
-          }};
-}
-
-void render(const LongAnswer& answer, const std::function<void(std::string_view)>& sink) {
-  const std::string text = render(answer.head);
-  // No text of the document can look like this: a line break in one is written as \\n.
-  const std::string key = fmt::format("\n  \"{}\": [", answer.list);
-  const std::size_t found = text.find(key);
-  FHERES_CHECK(found != text.npos && text[found + key.size()] == ']');
-  const std::size_t inside = found + key.size();
-  sink(std::string_view(text).substr(0, inside));
-  for (std::size_t i = 0; i < answer.count; ++i) {
-    const std::string item = render(answer.item(i));
-    std::string piece = i == 0 ? "\n" : ",\n";
-    for (std::size_t line = 0; line < item.size();) {
-      const std::size_t end = item.find('\n', line);
-      piece += "    ";
-      piece.append(item, line, end + 1 - line);
-      line = end + 1;
-    }
-    piece.pop_back();
-    sink(piece);
-  }
-  if (answer.count != 0) sink("\n  ");
-  sink(std::string_view(text).substr(inside));
+  return {std::move(json),
+          {{"/decisions", rehearsal.stages.size(), [&rehearsal, names = names_of(rehearsal)](std::size_t i) {
+              const workload::StageRehearsal& stage = rehearsal.stages[i];
+              Json item = stage_head(stage);
+              if (stage.decision) item["decision"] = to_json(*stage.decision, names);
+              return item;
+            }}}};
 }
 
 }  // namespace fheres::report

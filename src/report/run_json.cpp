@@ -1,9 +1,12 @@
+#include <algorithm>
 #include <cmath>
 #include <map>
+#include <tuple>
 
 #include <fmt/format.h>
 
 #include <fheres/report/run_json.hpp>
+#include <fheres/report/text.hpp>
 
 namespace fheres::report {
 namespace {
@@ -12,6 +15,25 @@ namespace {
 double two_digits(double value) {
   if (value == 0 || !std::isfinite(value)) return value;
   return std::stod(fmt::format("{:.1e}", value));
+}
+
+bool is_as_predicted(const residency::ActionExplanation& told, const residency::ActionReport& done) {
+  const residency::TransitionReport& t = done.transition;
+  return told.executable && told.phase == done.phase && told.index == done.index && told.action == t.action &&
+         told.no_op == t.no_op() && told.asynchronous == t.asynchronous && told.source == t.source &&
+         told.destination == t.destination && told.bytes == t.bytes && told.compacted == t.compacted &&
+         told.expanded_from == t.expanded_from && told.temporary_bytes == t.temporary_bytes;
+}
+
+/// Whether what was executed says all that was predicted of it.
+bool is_as_predicted(const runtime::StageRun& stage) {
+  const auto& [told, done] = std::tie(stage.explanation, stage.report);
+  return stage.complete && told.feasible &&
+         std::equal(told.actions.begin(), told.actions.end(), done.actions.begin(), done.actions.end(),
+                    [](const auto& a, const auto& b) { return is_as_predicted(a, b); }) &&
+         std::equal(told.reservations.begin(), told.reservations.end(), done.reservations.begin(),
+                    done.reservations.end(),
+                    [](const auto& a, const auto& spec) { return a.executable && a.spec == spec; });
 }
 
 Json stage_json(const runtime::StageRun& stage, const NameOf& names) {
@@ -50,9 +72,10 @@ Json stage_json(const runtime::StageRun& stage, const NameOf& names) {
   }
   return {{"name", stage.name},
           {"complete", stage.complete},
-          {"decision", stage.decision ? to_json(*stage.decision, names) : Json(nullptr)},
+          {"decision", stage.decision ? choice_json(*stage.decision, names) : Json(nullptr)},
           {"plan", to_json(stage.plan, names)},
-          {"explanation", to_json(stage.explanation, names)},
+          {"explanation",
+           is_as_predicted(stage) ? prediction_json(stage.explanation) : to_json(stage.explanation, names)},
           {"executed", to_json(stage.report, names)},
           {"peaks", std::move(peaks)},
           {"operations", std::move(operations)},
@@ -65,19 +88,27 @@ Json stage_json(const runtime::StageRun& stage, const NameOf& names) {
             {"stalls", std::move(stalls)}}}};
 }
 
-Json checks_json(const runtime::RunReport& report) {
-  Json checks = Json::array();
-  for (const runtime::CheckRun& check : report.checks) {
-    checks.push_back(
-        {{"value", check.value},
-         {"against", check.expected ? "expectation" : "shadow"},
-         {"largest_error", check.skipped.empty() ? Json(two_digits(check.largest_error)) : Json(nullptr)},
-         {"tolerance", check.tolerance},
-         {"passed", check.skipped.empty() ? Json(check.passed) : Json(nullptr)},
-         {"skipped", check.skipped.empty() ? Json(nullptr) : Json(check.skipped)},
-         {"residues_sha256", check.residues_sha256}});
+Json check_json(const runtime::CheckRun& check) {
+  return {{"value", check.value},
+          {"against", check.expected ? "expectation" : "shadow"},
+          {"largest_error", check.skipped.empty() ? Json(two_digits(check.largest_error)) : Json(nullptr)},
+          {"tolerance", check.tolerance},
+          {"passed", check.skipped.empty() ? Json(check.passed) : Json(nullptr)},
+          {"skipped", check.skipped.empty() ? Json(nullptr) : Json(check.skipped)},
+          {"residues_sha256", check.residues_sha256}};
+}
+
+Json peaks_json(const runtime::RunReport& report) {
+  Json peaks = Json::array();
+  for (const RunPeak& peak : peaks_of(report)) {
+    peaks.push_back({{"at", peak.at.name()},
+                     {"budget", peak.budget ? Json(*peak.budget) : Json(nullptr)},
+                     {"predicted_charged", peak.predicted},
+                     {"measured_charged", peak.measured},
+                     {"measured_allocated", peak.allocated},
+                     {"stage", peak.stage}});
   }
-  return checks;
+  return peaks;
 }
 
 Json traffic_json(const runtime::RunReport& report) {
@@ -109,41 +140,68 @@ Json failure_json(const runtime::RunReport& report, const NameOf& names) {
           {"committed", {{"stages", stages}, {"transitions", transitions}}}};
 }
 
-/// Lives and charges over time: which samples there are hangs on when asynchronous copies end.
-Json observed_json(const runtime::RunReport& report) {
-  Json lives = Json::array();
-  for (const runtime::Life& life : report.lives) {
-    lives.push_back({{"value", life.value},
-                     {"at", life.at.name()},
-                     {"bytes", life.bytes},
-                     {"start_ns", life.start_ns},
-                     {"end_ns", life.end_ns}});
-  }
-  Json charges = Json::array();
-  for (const runtime::ChargeSample& sample : report.charges) {
-    charges.push_back({{"time_ns", sample.time_ns},
-                       {"at", sample.at.name()},
-                       {"used", sample.used},
-                       {"reserved", sample.reserved},
-                       {"budget", sample.budget ? Json(*sample.budget) : Json(nullptr)}});
-  }
-  return {{"lives", std::move(lives)}, {"charges", std::move(charges)}};
+Json life_json(const runtime::Life& life) {
+  return {{"value", life.value},
+          {"at", life.at.name()},
+          {"bytes", life.bytes},
+          {"start_ns", life.start_ns},
+          {"end_ns", life.end_ns}};
+}
+
+/// Which samples there are hangs on when asynchronous copies end.
+Json charge_json(const runtime::ChargeSample& sample) {
+  return {{"time_ns", sample.time_ns},
+          {"at", sample.at.name()},
+          {"used", sample.used},
+          {"reserved", sample.reserved},
+          {"budget", sample.budget ? Json(*sample.budget) : Json(nullptr)}};
+}
+
+template <class Item, class Function>
+LongAnswer::List list_of(const char* place, const std::vector<Item>& items, const Function& json) {
+  return {place, items.size(), [&items, json](std::size_t i) { return json(items[i]); }};
 }
 
 }  // namespace
 
-Json run_json(const runtime::RunReport& report, const RunContext& context) {
-  std::map<residency::HandleId, std::string> table;
-  for (const auto& value : report.final_snapshot.values) table.emplace(value.handle, value.spec->name);
-  const NameOf names = [&table](residency::HandleId handle) {
-    const auto found = table.find(handle);
-    return found == table.end() ? std::string() : found->second;
-  };
-  Json stages = Json::array();
-  for (const runtime::StageRun& stage : report.stages) stages.push_back(stage_json(stage, names));
-  Json placement = Json::array();
-  for (const auto& transition : report.placement) placement.push_back(to_json(transition, names));
-  return {
+std::vector<RunPeak> peaks_of(const runtime::RunReport& report) {
+  std::map<memory::Location, RunPeak> peaks;
+  for (const runtime::StageRun& stage : report.stages) {
+    for (const residency::LocationExplanation& predicted : stage.explanation.locations) {
+      RunPeak& peak = peaks.try_emplace(predicted.at, RunPeak{predicted.at}).first->second;
+      peak.budget = predicted.budget;
+      if (peak.stage.empty() || predicted.peak_charged > peak.predicted) peak.stage = stage.name;
+      peak.predicted = std::max(peak.predicted, predicted.peak_charged);
+    }
+    for (const residency::LocationPeak& measured : stage.report.peaks) {
+      RunPeak& peak = peaks.try_emplace(measured.at, RunPeak{measured.at}).first->second;
+      peak.measured = std::max(peak.measured, measured.charged);
+      peak.allocated = std::max(peak.allocated, measured.allocated);
+    }
+  }
+  std::vector<RunPeak> list;
+  for (auto& entry : peaks) list.push_back(std::move(entry.second));
+  return list;
+}
+
+LongAnswer run_json(const runtime::RunReport& report, const RunContext& context) {
+  const NameOf names = names_of(report);
+  LongAnswer answer;
+  answer.lists = {list_of("/placement", report.placement,
+                          [names](const residency::TransitionReport& item) { return to_json(item, names); }),
+                  list_of("/stages", report.stages,
+                          [names](const runtime::StageRun& item) { return stage_json(item, names); }),
+                  list_of("/checks", report.checks, check_json),
+                  list_of("/final/values", report.final_snapshot.values,
+                          [&report](const residency::ValueSnapshot& item) {
+                            return to_json(item, report.final_snapshot);
+                          }),
+                  list_of("/observed/lives", report.lives, life_json),
+                  list_of("/observed/charges", report.charges, charge_json)};
+  if (context.plan && context.plan->forecast)
+    answer.lists.push_back(
+        list_of("/plan/predicted/stages", context.plan->forecast->stages, forecast_stage_json));
+  answer.head = {
       {"schema", "fheres/run/v1"},
       {"tool", {{"name", "fheres"}, {"version", context.tool_version}}},
       {"document", {{"file", context.document}, {"sha256", context.document_sha256}, {"name", context.name}}},
@@ -162,17 +220,19 @@ Json run_json(const runtime::RunReport& report, const RunContext& context) {
          {{"key_generation_ns", report.client.key_generation_ns},
           {"encryption_ns", report.client.encryption_ns},
           {"decryption_ns", report.client.decryption_ns}}}}},
-      {"placement", std::move(placement)},
-      {"stages", std::move(stages)},
-      {"checks", checks_json(report)},
+      {"peaks", peaks_json(report)},
+      {"placement", Json::array()},
+      {"stages", Json::array()},
+      {"checks", Json::array()},
       {"totals",
        {{"moved_bytes", report.moved_bytes()},
         {"traffic", traffic_json(report)},
         {"largest_error", two_digits(report.largest_error())}}},
       {"final", to_json(report.final_snapshot)},
       {"warnings", report.warnings},
-      {"observed", observed_json(report)},
+      {"observed", {{"lives", Json::array()}, {"charges", Json::array()}}},
       {"timing", {{"start_ns", report.start_ns}, {"end_ns", report.end_ns}}}};
+  return answer;
 }
 
 }  // namespace fheres::report

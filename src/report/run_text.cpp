@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <fheres/report/run_json.hpp>
 #include <fheres/report/table.hpp>
 #include <fheres/report/text.hpp>
 
@@ -35,42 +36,13 @@ std::string transitions_table(const runtime::RunReport& report) {
   return table.empty() ? "" : table.render();
 }
 
-struct PeakRow {
-  memory::Location at;
-  std::optional<Bytes> budget;
-  Bytes predicted = 0, measured = 0, allocated = 0;
-};
-
-std::vector<PeakRow> peak_rows(const runtime::RunReport& report) {
-  std::vector<PeakRow> rows;
-  const auto row = [&](memory::Location at) -> PeakRow& {
-    const auto found =
-        std::find_if(rows.begin(), rows.end(), [&](const PeakRow& item) { return item.at == at; });
-    return found != rows.end() ? *found : rows.emplace_back(PeakRow{at, {}});
-  };
-  for (const runtime::StageRun& stage : report.stages) {
-    for (const residency::LocationExplanation& predicted : stage.explanation.locations) {
-      PeakRow& item = row(predicted.at);
-      item.budget = predicted.budget;
-      item.predicted = std::max(item.predicted, predicted.peak_charged);
-    }
-    for (const residency::LocationPeak& measured : stage.report.peaks) {
-      PeakRow& item = row(measured.at);
-      item.measured = std::max(item.measured, measured.charged);
-      item.allocated = std::max(item.allocated, measured.allocated);
-    }
-  }
-  std::sort(rows.begin(), rows.end(), [](const PeakRow& a, const PeakRow& b) { return a.at < b.at; });
-  return rows;
-}
-
 std::string peaks_table(const runtime::RunReport& report) {
   Table table({{"location"},
                {"budget", Align::right},
                {"predicted peak", Align::right},
                {"measured peak", Align::right},
                {"allocated", Align::right}});
-  for (const PeakRow& row : peak_rows(report)) {
+  for (const RunPeak& row : peaks_of(report)) {
     table.add({row.at.name(), row.budget ? format_bytes(*row.budget) : "none", format_bytes(row.predicted),
                format_bytes(row.measured), format_bytes(row.allocated)});
   }
@@ -107,7 +79,7 @@ std::string verdict(const runtime::RunReport& report) {
   std::string peak = "nothing charged";
   double fullest = -1;
   Bytes largest = 0;
-  for (const PeakRow& row : peak_rows(report)) {
+  for (const RunPeak& row : peaks_of(report)) {
     const double fullness = row.budget && *row.budget != 0
                                 ? static_cast<double>(row.measured) / static_cast<double>(*row.budget)
                                 : 0.0;

@@ -157,10 +157,10 @@ NameOf names_of(const workload::Rehearsal& rehearsal) {
 
 NameOf names_of(const runtime::RunReport& report) {
   return [&report](residency::HandleId handle) {
-    for (const auto& value : report.final_snapshot.values) {
-      if (value.handle == handle) return value.spec->name;
-    }
-    return fmt::format("value {}", handle.serial);
+    const auto& values = report.final_snapshot.values;  // in order of registration
+    return handle.serial < values.size() && values[handle.serial].handle == handle
+               ? values[handle.serial].spec->name
+               : fmt::format("value {}", handle.serial);
   };
 }
 

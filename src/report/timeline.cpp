@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -26,7 +27,8 @@ struct TrackOrder {
 
 class Reader {
  public:
-  explicit Reader(const Json& report) : report_(report) {}
+  explicit Reader(const Json& report, std::span<const LongAnswer::List> lists = {})
+      : report_(report), lists_(lists) {}
 
   Timeline read() {
     if (const std::string schema = report_["schema"].text(); schema != "fheres/run/v1")
@@ -38,8 +40,8 @@ class Reader {
     out_.parameters = report_["parameters"]["name"].text();
     out_.moved_bytes = report_["totals"]["moved_bytes"].count();
     read_outcome();
-    report_["placement"].each([this](const Reading& item) { read_transition(item, ""); });
-    report_["stages"].each([this](const Reading& item) { read_stage(item); });
+    each("/placement", report_["placement"], [this](const Reading& item) { read_transition(item, ""); });
+    each("/stages", report_["stages"], [this](const Reading& item) { read_stage(item); });
     read_observed();
     name_tracks();
     draw_arrows();
@@ -47,6 +49,18 @@ class Reader {
   }
 
  private:
+  /// A list of the report, also one that is made item by item.
+  template <class Function>
+  void each(const std::string& place, const Reading& there, const Function& function) const {
+    const auto list = std::find_if(lists_.begin(), lists_.end(),
+                                   [&](const LongAnswer::List& item) { return item.place == place; });
+    if (list == lists_.end()) return there.each(function);
+    for (std::size_t i = 0; i < list->count; ++i) {
+      const Json item = list->item(i);
+      function(Reading(item, fmt::format("{}/{}", place, i)));
+    }
+  }
+
   std::int64_t since_start(std::int64_t time_ns) const {
     return std::max<std::int64_t>(0, time_ns - start_ns_);
   }
@@ -122,11 +136,11 @@ class Reader {
 
   void read_observed() {
     const Reading observed = report_["observed"];
-    observed["lives"].each([this](const Reading& json) {
+    each("/observed/lives", observed["lives"], [this](const Reading& json) {
       out_.lives.push_back({json["value"].text(), json["at"].location(), json["bytes"].count(),
                             since_start(json["start_ns"].time()), since_start(json["end_ns"].time())});
     });
-    observed["charges"].each([this](const Reading& json) {
+    each("/observed/charges", observed["charges"], [this](const Reading& json) {
       Timeline::Charge item{json["at"].location(), since_start(json["time_ns"].time()), json["used"].count(),
                             json["reserved"].count(), std::nullopt};
       if (const Reading budget = json["budget"]; !budget.is_null()) item.budget = budget.count();
@@ -163,6 +177,7 @@ class Reader {
   }
 
   Reading report_;
+  std::span<const LongAnswer::List> lists_;
   std::int64_t start_ns_ = 0;
   Timeline out_;
 };
@@ -170,6 +185,8 @@ class Reader {
 }  // namespace
 
 Timeline read_timeline(const Json& report) { return Reader(report).read(); }
+
+Timeline read_timeline(const LongAnswer& report) { return Reader(report.head, report.lists).read(); }
 
 std::vector<ValueCost> costs_of(const Timeline& timeline) {
   std::map<std::string, ValueCost> sums;

@@ -106,6 +106,12 @@ void tell(Candidates found, std::size_t most, LocationExplanation& told) {
   }
 }
 
+void tell_holders(const State& state, Explanation& told) {
+  for (LocationExplanation& location : told.locations)
+    if (location.budget && location.holders.empty())
+      tell(candidates(state, location.at), kMostHolders, location);
+}
+
 std::vector<Holder> holders(const State& state, Location at) {
   return largest(candidates(state, at).list, std::numeric_limits<std::size_t>::max());
 }

@@ -35,13 +35,16 @@ Explanation PlanRun::explain(const std::string& name, std::vector<HandleId> valu
     return std::pair(core_.state.copy_for(values), core_.layout(values));
   }();
   Explanation told = run(std::move(state), std::move(addresses), Detail::brief);
-  if (told.feasible) return told;
-  // Who holds the room costs more, and only matters now; so does what else would have to slide (R27).
-  auto [all, everywhere] = [&] {
-    const std::lock_guard lock(core_.mutex);
-    return std::pair(core_.state, core_.layout());
-  }();
-  return run(std::move(all), std::move(everywhere), Detail::full);
+  // What else would have to slide (R27) costs more, and only matters now; then so does who holds the room.
+  for (const Detail detail : {Detail::brief, Detail::full}) {
+    if (told.feasible) break;
+    auto [all, everywhere] = [&] {
+      const std::lock_guard lock(core_.mutex);
+      return std::pair(core_.state, core_.layout());
+    }();
+    told = run(std::move(all), std::move(everywhere), detail);
+  }
+  return told;
 }
 
 Explanation PlanRun::preflight(const Plan& plan, std::optional<std::uint64_t> expected) {

@@ -219,12 +219,22 @@ class Session {
       run.report = scope.report();
       recorder_->note_end(index, now_ns());
     };
+    // What a plan promises is looked at once, by the scope, but for who holds the room.
+    const bool with_holders = options_.holders_in.contains(run.name);
+    const auto note_explanation = [&] {
+      if (!with_holders && scope.explanation()) run.explanation = *scope.explanation();
+    };
+    const auto end_early = [&] {
+      note_explanation();
+      residency::tell_holders(manager_->planning_state(), run.explanation);
+      scope.abandon();
+      record_end();
+    };
     try {
       phase_ = "enter";
-      if (run.decision) run.explanation = manager_->explain(run.plan, {}, residency::Detail::budgeted);
+      if (with_holders) run.explanation = manager_->explain(run.plan, {}, residency::Detail::budgeted);
       annotated([&] { scope.enter(); });
-      // What a plan promises is looked at once, by the scope.
-      if (!run.decision) run.explanation = *scope.explanation();
+      note_explanation();
       record();
       phase_ = "body";
       BodyContext context{*manager_,
@@ -248,14 +258,10 @@ class Session {
       record_end();
     } catch (const residency::PlanExecutionError& error) {
       phase_ = residency::name(error.phase);
-      if (!run.decision) run.explanation = *scope.explanation();
-      scope.abandon();
-      record_end();
+      end_early();
       throw;
     } catch (...) {
-      if (!run.decision && scope.explanation()) run.explanation = *scope.explanation();
-      scope.abandon();
-      record_end();
+      end_early();
       throw;
     }
   }

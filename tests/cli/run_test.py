@@ -110,6 +110,31 @@ class RunTest(ToolTest):
                     for peak in stage["peaks"]:
                         self.assertEqual(peak["predicted_charged"], peak["measured_charged"], stage["name"])
 
+    def test_a_report_tells_who_held_the_room_where_each_budget_was_fullest_and_nowhere_else(self) -> None:
+        for document in (SAMPLE, "samples/explicit-tiles.yaml", "samples/linear-transform.yaml", "samples/two-devices.yaml"):
+            with self.subTest(document):
+                report = self.run_shipped(document)
+                stages = {stage["name"]: stage for stage in report["stages"]}
+                fullest = {peak["at"]: peak for peak in report["peaks"] if peak["budget"] is not None}
+                for at, peak in fullest.items():
+                    (told,) = [item for item in stages[peak["stage"]]["explanation"]["locations"] if item["at"] == at]
+                    held = sum(holder["bytes"] for holder in told["holders"]) + told.get("more_holders", {"bytes": 0})["bytes"]
+                    self.assertEqual((told["peak_charged"], held), (peak["predicted_charged"],) * 2, at)
+                    self.assertEqual(peak["measured_charged"],
+                                     max(item["measured_charged"] for stage in report["stages"] for item in stage["peaks"]
+                                         if item["at"] == at))
+                others = [stage for name, stage in stages.items() if name not in {peak["stage"] for peak in fullest.values()}]
+                self.assertFalse([item for stage in others for item in stage["explanation"]["locations"] if item["holders"]])
+
+    def test_what_a_report_says_that_moved_is_what_explain_says(self) -> None:
+        for document in (SAMPLE, "samples/explicit-tiles.yaml", "samples/two-devices.yaml"):
+            with self.subTest(document):
+                report, answer = self.folder / "report.json", self.folder / "answer.json"
+                report.write_text(json.dumps(self.run_shipped(document)))
+                self.assertFalse([stage for stage in json.loads(report.read_text())["stages"] if "actions" in stage["explanation"]])
+                answer.write_text(self.fheres("explain", document, "--json").stdout)
+                self.assertIn("equal:", self.fheres("diff", answer, report).stdout)
+
     def test_the_manifest_has_every_key_of_the_samples(self) -> None:
         for name, count, mib in (("matvec-bsgs", 62, 62 * 85.5), ("matvec-bsgs-small", 14, 21), ("polynomial-tiles", 1, 72),
                                  ("polynomial-tiles-small", 1, 14), ("logistic-loop-small", 13, 27.125),

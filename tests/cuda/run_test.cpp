@@ -1,4 +1,5 @@
 // Whole runs: the shipped samples on a real device, and on the emulated one with every block an allocation of its own.
+#include <set>
 #include <string>
 
 #include <doctest/doctest.h>
@@ -12,6 +13,7 @@
 #include <fheres/workload/planned.hpp>
 
 #include "support/allocations.hpp"
+#include "support/faulty_driver.hpp"
 #include "support/program_of.hpp"
 
 using namespace fheres;
@@ -42,7 +44,10 @@ report::Json run_on(std::shared_ptr<memory::Driver> driver, const std::string& f
   const runtime::RunReport report = runtime::run(load(file), {std::move(driver), ""}, options);
   INFO((report.failure ? report.failure->message : std::string()));
   CHECK(report.status == runtime::RunStatus::done);
-  report::Json json = report::run_json(report, {});
+  std::string text;
+  const report::RunContext context;
+  report::render(report::run_json(report, context), [&text](std::string_view piece) { text += piece; });
+  report::Json json = report::Json::parse(text);
   keep_what_is_the_same(json);
   return json;
 }
@@ -173,5 +178,51 @@ TEST_CASE("a planned run moves to the byte what its plan says on a real device" 
       options.one_allocation_per_block = test::one_allocation_per_block();
       check_planned(memory::make_cuda_driver(options), file, with_prefetch);
     }
+  }
+}
+
+namespace {
+
+/// Names of the stages that tell who held the room.
+std::set<std::string> stages_with_holders(const runtime::RunReport& report) {
+  std::set<std::string> names;
+  for (const runtime::StageRun& stage : report.stages)
+    for (const residency::LocationExplanation& location : stage.explanation.locations)
+      if (!location.holders.empty()) names.insert(stage.name);
+  return names;
+}
+
+}  // namespace
+
+TEST_CASE("a run tells who held the room in the stages that it was asked for, and where it failed") {
+  for (const bool with_plan : {false, true}) {
+    CAPTURE(with_plan);
+    workload::Workload workload = load("samples/two-devices.yaml");
+    if (with_plan) {
+      auto planned = workload::follow(workload, test::program_of(workload));
+      REQUIRE(planned.workload);
+      workload = std::move(*planned.workload);
+    }
+    const auto driver = std::make_shared<test::FaultyDriver>(memory::make_emulated_driver({.devices = 2}));
+    runtime::SessionOptions options;
+    options.seed = 1;
+    const std::string asked = workload.stages[1].name.text;
+    options.holders_in = {asked};
+    const runtime::RunReport done = runtime::run(workload, {driver, ""}, options);
+    CHECK(done.status == runtime::RunStatus::done);
+    CHECK(stages_with_holders(done) == std::set{asked});
+    const residency::LocationExplanation* full = done.stages[1].explanation.at(memory::Location::cuda(1));
+    Bytes held = full->more_bytes;
+    for (const residency::Holder& holder : full->holders) held += holder.charged;
+    CHECK(held == full->peak_charged);
+
+    options.holders_in = {};
+    options.progress = [&](const runtime::Progress& now) {
+      if (now.what == workload.stages[0].name.text) driver->fail(test::Call::copy, 1);
+    };
+    const runtime::RunReport failed = runtime::run(workload, {driver, ""}, options);
+    REQUIRE(failed.failure);
+    CHECK(failed.failure->phase == "enter");
+    CHECK(stages_with_holders(failed) == std::set{failed.failure->stage});
   }
 }

@@ -213,6 +213,7 @@ TEST_CASE("R27: a plan's body is predicted from its workspace and what it produc
   for (const LocationPeak& peak : scope.report().peaks) compacted += peak.compacted;
   CHECK(compacted == told.at(kDevice)->compacted);
   CHECK(scope.explanation()->at(kDevice)->compacted == told.at(kDevice)->compacted);
+  CHECK(scope.explanation()->at(kDevice)->holders.empty());  // nobody asks while it goes
   CHECK(sieve.world.first_byte(made, kDevice) == 0x42);
   CHECK(sieve.intact());
 

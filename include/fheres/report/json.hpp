@@ -24,10 +24,17 @@ Json to_json(const residency::Action& action, const NameOf& names);
 Json to_json(const residency::ReservationSpec& spec);
 Json to_json(const residency::Plan& plan, const NameOf& names);
 Json to_json(const residency::Explanation& explanation, const NameOf& names);
+/// Without its actions and reservations.
+Json prediction_json(const residency::Explanation& explanation);
 Json to_json(const residency::TransitionReport& transition, const NameOf& names);
+/// Without its peaks.
 Json to_json(const residency::PlanReport& report, const NameOf& names);
+/// With an empty list of values.
 Json to_json(const residency::Snapshot& snapshot);
+Json to_json(const residency::ValueSnapshot& value, const residency::Snapshot& snapshot);
 Json to_json(const control::Decision& decision, const NameOf& names);
+/// Without its plan and explanation.
+Json choice_json(const control::Decision& decision, const NameOf& names);
 Json to_json(const control::Infeasible& infeasible);
 Json to_json(const control::Inconclusive& inconclusive);
 

@@ -30,8 +30,9 @@ struct ValueStall {
 /// The longest first; values that nobody waited for are not there.
 std::vector<ValueStall> stalls_by_value(const runtime::RunReport& report);
 
-/// Predicted and measured bytes, peaks and time side by side.
+/// Predicted and measured bytes and time side by side; the forecast's list of stages is empty.
 Json plan_json(const runtime::RunReport& report, const PlanContext& plan);
+Json forecast_stage_json(const compile::Forecast::Stage& stage);
 std::string plan_text(const runtime::RunReport& report, const PlanContext& plan);
 
 }  // namespace fheres::report

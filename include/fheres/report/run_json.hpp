@@ -1,8 +1,10 @@
 #pragma once
 
+#include <optional>
 #include <string>
+#include <vector>
 
-#include <fheres/report/json.hpp>
+#include <fheres/report/long_answer.hpp>
 #include <fheres/report/plan_json.hpp>
 #include <fheres/runtime/run_report.hpp>
 
@@ -17,8 +19,20 @@ struct RunContext {
   std::optional<PlanContext> plan{};  // that was executed, if one was given
 };
 
-/// `fheres/run/v1`. What differs between two runs of one document stands under `timing` and `observed`,
-/// but for `expected_version`: state versions also count when a consumer was seen to be done.
-Json run_json(const runtime::RunReport& report, const RunContext& context);
+/// The most that a location was charged in a run.
+struct RunPeak {
+  memory::Location at = memory::Location::pageable_host();
+  std::optional<Bytes> budget{};
+  Bytes predicted = 0, measured = 0, allocated = 0;
+  std::string stage{};  // the first one with the largest prediction
+};
+/// In location order.
+std::vector<RunPeak> peaks_of(const runtime::RunReport& report);
+
+/// `fheres/run/v1`. A stage's prediction tells its actions and reservations where something else happened than it says, or
+/// where the stage is not complete; else what was executed tells the same. What differs between two runs of one document
+/// stands under `timing` and `observed`, but for `expected_version`: state versions also count when a consumer was seen to
+/// be done. It looks into the report and the context.
+LongAnswer run_json(const runtime::RunReport& report, const RunContext& context);
 
 }  // namespace fheres::report

@@ -7,7 +7,7 @@
 
 #include <fheres/base/bytes.hpp>
 #include <fheres/base/error.hpp>
-#include <fheres/report/json.hpp>
+#include <fheres/report/long_answer.hpp>
 
 namespace fheres::report {
 
@@ -86,6 +86,8 @@ struct Timeline {
 
 /// From a report of `fheres/run/v1`. ReportError.
 Timeline read_timeline(const Json& report);
+/// The same of one that is not written yet.
+Timeline read_timeline(const LongAnswer& report);
 
 /// What one value cost a run, initial placement left out.
 struct ValueCost {

@@ -141,6 +141,9 @@ Simulation simulate(State state, const std::string& name, std::span<const Action
 
 Explanation explain(const State& state, const Plan& plan, Detail detail = Detail::full);
 
+/// For a plan that failed on its way: writes down who holds the room now, where there is a budget and no holder is told.
+void tell_holders(const State& state, Explanation& told);
+
 /// What is charged at `at` now, largest first, equal ones in order of registration.
 std::vector<Holder> holders(const State& state, Location at);
 

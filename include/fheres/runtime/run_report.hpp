@@ -47,8 +47,10 @@ struct StageRun {
   std::string name;
   std::optional<control::Decision> decision;  // absent where the plan was written by hand
   residency::Plan plan;
-  residency::Explanation explanation;  // the prediction, from the live state just before
-  residency::PlanReport report;        // what was committed, with measured peaks
+  /// The prediction, from the live state just before. With holders where the session was asked for them, and where the
+  /// stage is not complete: those at the refusal, or when it failed.
+  residency::Explanation explanation;
+  residency::PlanReport report;  // what was committed, with measured peaks
   std::vector<OperationRun> operations;
   std::vector<StallRun> stalls;  // in the order of the operations
   std::vector<OutputRun> outputs;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 
@@ -34,6 +35,8 @@ struct SessionOptions {
   /// are released, and devices are not asked for their free memory. For runs whose time counts; else outputs are checked
   /// as their stage ends, where copies that are under way go on meanwhile and look shorter than they are.
   bool undisturbed = false;
+  /// Stages whose explanation tells who holds the room at the predicted peak, by name; others tell it where they fail.
+  std::set<std::string> holders_in{};
   int threads = 0;  // that make keys and inputs; 0: as many as there are processors
   /// Set from outside to stop at the next operation boundary.
   const std::atomic<bool>* interrupted = nullptr;
