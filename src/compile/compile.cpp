@@ -151,7 +151,12 @@ class Compiler {
       }
       const control::Decision& decision = *rehearsal.stages[s].decision;
       for (const residency::Action& action : decision.plan.reclaim) out.reclaim.push_back(named(action));
-      for (const residency::Action& action : decision.plan.enter) out.enter.push_back(named(action));
+      // The policy names what is there already too; a stage with hundreds of inputs need not ask after each.
+      std::vector<bool> is_there(decision.plan.enter.size());
+      for (const residency::ActionExplanation& told : rehearsal.stages[s].explanation.actions)
+        if (told.phase == residency::Phase::enter && told.no_op) is_there[told.index] = true;
+      for (std::size_t i = 0; i < is_there.size(); ++i)
+        if (!is_there[i]) out.enter.push_back(named(decision.plan.enter[i]));
     }
     consider(method, std::move(program));
   }
