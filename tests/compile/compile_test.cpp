@@ -42,6 +42,9 @@ TEST_CASE("where everything fits, each value comes once") {
   const compile::Compiled made = compiled(workload);
   CHECK(made.program.evidence->moved_bytes == 30 * kMiB);
   CHECK(made.program.evidence->optimal());
+  // Whoever found the plan: it asks for nothing that is there.
+  for (const workload::StageRehearsal& stage : workload::rehearse(made.program).stages)
+    for (const residency::ActionExplanation& action : stage.explanation.actions) CHECK_FALSE(action.no_op);
 }
 
 TEST_CASE("what cannot hold together is named at its lines, and nothing that could be left out") {
