@@ -17,6 +17,16 @@ namespace fheres::compile {
 
 #ifdef FHERES_HAS_CLP
 
+namespace {
+
+/// Where thousands of columns cost the same and begin or end together, most steps of the simplex gain nothing: with costs
+/// moved a little, always in the same way, 10,000 stages take a quarter of the time. Prices are those of the question as it
+/// is. Small ones are fast as they are, and of equal optima the solver's first makes as good plans as any.
+constexpr std::size_t kManyColumns = 10'000;
+constexpr int kAlways = 50;
+
+}  // namespace
+
 // Rows say how much has to go in one stage, and differ from their neighbours by what begins and ends: so each column has
 // two entries, however many stages it spans, and a slack links each row to the next.
 struct Relaxation::Model {
@@ -80,6 +90,7 @@ Relaxation::Relaxation(const Problem& problem, const Bound& bound)
                           static_cast<CoinBigIndex>(entries.size()));
   matrix.setDimensions(static_cast<int>(row_lower.size()), static_cast<int>(cost.size()));
   model_->simplex.setLogLevel(0);
+  if (columns.size() >= kManyColumns) model_->simplex.setPerturbation(kAlways);
   model_->simplex.loadProblem(matrix, lower.data(), upper.data(), cost.data(), row_lower.data(),
                               row_upper.data());
 }
