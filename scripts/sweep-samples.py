@@ -128,7 +128,7 @@ def rows_of(tool: Tool, document: pathlib.Path, options: argparse.Namespace, fol
                 check_bytes(row["policy_run"], row["policy"], f"{name} at {budget}, policy")
             if evidence:
                 # With a trace the operations are timed: once a sample, where everything fits.
-                traced = ["--trace", folder / f"{name}-{i}.trace.json"] if i == options.budgets - 1 else []
+                traced = ["--trace", folder / f"{name}-{i}.trace.json"] if budget == high else []
                 row["plan_run"] = execute(tool, document, options, budget, folder / f"{name}-{i}.plan.json",
                                           "--plan", plan, *traced)
                 check_bytes(row["plan_run"], row["compiled"], f"{name} at {budget}, plan")
@@ -183,12 +183,14 @@ def main() -> None:
     parser.add_argument("--budgets", type=int, default=5)
     parser.add_argument("--run")
     parser.add_argument("--plans-only", action="store_true")
-    parser.add_argument("--minimize", default="bytes")
+    parser.add_argument("--minimize", choices=["bytes", "time"], default="bytes")
     parser.add_argument("--repeat", type=int, default=0)
     parser.add_argument("--bandwidth", type=float)
     parser.add_argument("--machine")
     parser.add_argument("--out")
     options = parser.parse_args()
+    if options.minimize == "time" and not options.machine:
+        parser.error("--minimize time needs a --machine, which says what takes time")
     tool = Tool(str(pathlib.Path(options.fheres).resolve()))
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(options.out or temporary).resolve()

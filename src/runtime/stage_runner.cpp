@@ -242,7 +242,7 @@ class BodyRunner {
   /// Notes the moment of an operation: now, or when the stream gets here.
   void mark(Moment moment) {
     if (!context_.consumer) {
-      time_of(moment) = now_ns();
+      note_time(moment, now_ns());
     } else if (context_.time_operations) {
       stamp(moment);
     }
@@ -252,18 +252,21 @@ class BodyRunner {
     moments_.emplace_back(moment, context_.manager.driver().record_timed(context_.consumer));
   }
 
-  std::int64_t& time_of(Moment moment) {
-    if (moment.of_stall)
-      return moment.is_end ? run_.stalls[moment.index].end_ns : run_.stalls[moment.index].start_ns;
-    OperationRun& operation = run_.operations[moment.index];
-    return moment.is_end ? operation.end_ns : operation.start_ns;
+  /// What fails before its end takes no time: it ends where it starts until more is known.
+  void note_time(Moment moment, std::int64_t ns) {
+    const auto note = [&](auto& span) {
+      span.end_ns = ns;
+      if (!moment.is_end) span.start_ns = ns;
+    };
+    if (moment.of_stall) return note(run_.stalls[moment.index]);
+    note(run_.operations[moment.index]);
   }
 
   void wait() {
     if (!context_.consumer) return;
     const memory::Driver& driver = context_.manager.driver();
     context_.manager.driver().synchronize(context_.consumer);
-    for (const auto& [moment, event] : moments_) time_of(moment) = driver.time_ns(event);
+    for (const auto& [moment, event] : moments_) note_time(moment, driver.time_ns(event));
     moments_.clear();
   }
 

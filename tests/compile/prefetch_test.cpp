@@ -194,6 +194,18 @@ TEST_CASE("a copy is as late as the bandwidth allows") {
   }
 }
 
+TEST_CASE("of placements that take the same time the one that asks earlier is taken") {
+  // Just in time, a copy would be asked for one stage ahead: operations take a fifth longer than it.
+  Tiles tiles(5, 5 * kTile);
+  for (auto& cost : tiles.costs) cost.operations[0].ns *= 1.2;
+  const compile::Placed placed = compile::place_transfers(tiles.program, plain_machine(), tiles.costs);
+  CHECK(placed.forecast.makespan_ns == doctest::Approx(7.0 * kTile));  // one copy, and the operations
+  bool spares = false;
+  for (std::size_t s = 0; s < 5; ++s)
+    for (const auto& action : placed.program.stages[s].prefetch) spares |= action.value > s + 1;
+  CHECK(spares);
+}
+
 TEST_CASE("what leaves a device is copied out under the operations before, and its move only removes it") {
   // The first tile starts at the device alone, and has to make room for the third.
   Tiles tiles(3, 2 * kTile);

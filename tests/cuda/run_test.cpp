@@ -4,11 +4,15 @@
 
 #include <doctest/doctest.h>
 
+#include <fheres/ckks/ciphertext.hpp>
+#include <fheres/ckks/plaintext.hpp>
 #include <fheres/compile/prefetch.hpp>
 #include <fheres/documents/load.hpp>
 #include <fheres/memory/cuda.hpp>
 #include <fheres/memory/emulated.hpp>
 #include <fheres/report/run_json.hpp>
+#include <fheres/residency/manager.hpp>
+#include <fheres/runtime/bind.hpp>
 #include <fheres/runtime/session.hpp>
 #include <fheres/workload/planned.hpp>
 
@@ -225,4 +229,38 @@ TEST_CASE("a run tells who held the room in the stages that it was asked for, an
     CHECK(failed.failure->phase == "enter");
     CHECK(stages_with_holders(failed) == std::set{failed.failure->stage});
   }
+}
+
+TEST_CASE("what a run had begun when it failed has no time, or an end after its start") {
+  const workload::Workload workload = load("samples/automatic-rotate-scale.yaml");
+  const auto driver = std::make_shared<test::FaultyDriver>(memory::make_emulated_driver());
+  runtime::SessionOptions options;
+  options.seed = 1;
+  options.progress = [&](const runtime::Progress& now) {
+    if (now.what == workload.stages.back().name.text) driver->fail(test::Call::enqueue, 2);
+  };
+  const runtime::RunReport failed = runtime::run(workload, {driver, ""}, options);
+  REQUIRE(failed.failure);
+  CHECK(failed.failure->phase == "body");
+  const std::vector<runtime::OperationRun>& operations = failed.stages.back().operations;
+  REQUIRE(!operations.empty());
+  CHECK(operations[0].start_ns > 0);
+  for (const runtime::OperationRun& operation : operations) CHECK(operation.end_ns >= operation.start_ns);
+}
+
+TEST_CASE("R31: a leased block is bound as what its metadata describes, and as nothing else") {
+  const workload::Workload workload = load("samples/automatic-rotate-scale.yaml");
+  const workload::Value& value = workload.world.values.front();
+  REQUIRE(value.type);
+  const scheme::Parameters& parameters = *workload.world.parameters;
+  const memory::Location pinned = memory::Location::pinned_host();
+  residency::Manager manager(memory::make_emulated_driver(), {});
+  const residency::HandleId handle =
+      manager.adopt(manager.allocate(pinned, value.spec.logical_bytes), pinned, value.spec);
+  const residency::Lease lease = manager.acquire({handle}, pinned);
+  const residency::BlockView block = lease.view(handle);
+  const auto view = runtime::bind<ckks::CiphertextView>(parameters, block);
+  CHECK(view.type() == *value.type);
+  CHECK(reinterpret_cast<const std::byte*>(view.data()) == block.data);
+  CHECK_THROWS_AS(runtime::bind<ckks::PlaintextView>(parameters, block), scheme::ParameterError);
 }
